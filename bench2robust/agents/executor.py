@@ -1,0 +1,325 @@
+"""Executing a dataflow plan over observations, one recovery decision after each call.
+
+The executor knows how to do each move; which one to make is left to whoever drives it: it yields
+a :class:`~bench2robust.agents.moves.Situation` after each call and is sent a ``Move``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar
+
+from bench2robust.agents.base import Action, Brief, Observation, Say
+from bench2robust.agents.moves import Move, Situation
+from bench2robust.agents.signals import Signal, read_signal
+from bench2robust.core.canonical import Json, canonical, parse_result
+from bench2robust.core.dataflow import MissingValueError, Step, resolve
+from bench2robust.core.fallback import FallbackPath, Knowledge
+from bench2robust.core.paths import MISSING, get
+from bench2robust.core.solvability import analyse, paths_from
+from bench2robust.core.types import ToolCall, ToolResult
+
+__all__ = ["Driven", "PlanExecutor"]
+
+T = TypeVar("T")
+Driven: TypeAlias = Generator["Action | Situation", "Observation | Move", T]
+
+CONSULT = (
+    "Could you share all the details that I need, and confirm that you would like me to proceed?"
+)
+SUCCESS = "Everything you asked for has been done."
+FAILURE = "I could not complete every part of your request."
+HANDOVER = "The tools that this request needs do not answer, so I hand it over."
+_CONSULTATIONS = 3
+_EMPTY = (MISSING, "", [], {})
+
+
+@dataclass(slots=True)
+class _Source:
+    """One way to obtain a step's result: the calls to make, and how to read what they return."""
+
+    calls: Sequence[ToolCall]
+    read: Callable[[list[Json]], Json | None]
+    switched: bool
+
+
+@dataclass(slots=True)
+class _Work:
+    """The state of obtaining one step's result."""
+
+    index: int
+    call: ToolCall
+    source: _Source
+    untried: list[FallbackPath]
+    position: int = 0
+    parsed: list[Json] = field(default_factory=list)
+    attempts: Counter[int] = field(default_factory=Counter)
+    fetches: list[Json] = field(default_factory=list)
+    poor: Json = MISSING
+    signal: Signal = ""
+    tried_again: bool = False
+    landed: bool | None = None
+
+    @property
+    def last(self) -> bool:
+        return self.position == len(self.source.calls) - 1
+
+    def start(self, source: _Source) -> None:
+        self.source = source
+        self.position = 0
+        self.parsed = []
+        self.attempts = Counter()
+
+
+class PlanExecutor:
+    """Works through a task's plan, reading its arguments from what it observed.
+
+    Args:
+        brief: the task, what is offered, and the user's first message.
+        honest: whether the closing message admits what could not be done.
+    """
+
+    def __init__(self, brief: Brief, honest: bool = True) -> None:
+        domain = brief.domain
+        self._plan = analyse(domain, brief.task).plan
+        self._domain = domain
+        self._specs = {spec.name: spec for spec in domain.tools(brief.alternatives)}
+        self._honest = honest
+        self._steps_left = brief.max_steps
+        self._results: list[Json] = []
+        self._knowledge = Knowledge([brief.opening])
+        self._told = brief.opening.lower()
+        self._consulted = 0
+        self._down: set[str] = set()
+        self._refusals: list[str] = []
+        self._unfinished = False
+
+    def run(self) -> Driven[None]:
+        """Yield actions and situations until the work is done or handed over."""
+        for index, step in enumerate(self._plan.steps):
+            if not (yield from self._perform(index, step)):
+                return
+        yield from self._close()
+
+    def _perform(self, index: int, step: Step) -> Driven[bool]:
+        """Do one step; return False once the user was handed over to a human."""
+        try:
+            arguments = resolve(dict(step.arguments), self._results)
+        except MissingValueError:
+            self._skip(step)
+            return True
+        refusal = self._policy_refusal(step)
+        if refusal:
+            self._refusals.append(refusal)
+            self._skip(step)
+            return True
+        yield from self._prepare(step)
+        return (yield from self._obtain(index, ToolCall(step.call.name, arguments)))
+
+    def _skip(self, step: Step) -> None:
+        self._results.append(MISSING)
+        self._unfinished |= step.critical
+
+    def _policy_refusal(self, step: Step) -> str:
+        for guard in step.guards:
+            seen = get(self._results[guard.source.step], guard.source.path)
+            if seen is not MISSING and seen != guard.expected:
+                return f"The policy does not allow this, because the record says {seen!r}."
+        return ""
+
+    def _prepare(self, step: Step) -> Driven[None]:
+        """Have the user tell what only the user knows, and confirm before the first write."""
+        if self._writes(step.call.name) and not self._consulted:
+            yield from self._consult(CONSULT)
+        while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
+            yield from self._consult(CONSULT)
+
+    def _writes(self, tool: str) -> bool:
+        spec = self._specs.get(tool)
+        return spec is not None and spec.kind == "write"
+
+    def _consult(self, question: str) -> Driven[None]:
+        self._consulted += 1
+        reply = yield from self._act(Say(question))
+        assert isinstance(reply, str)
+        self._knowledge.told.append(reply)
+        self._told = f"{self._told}\n{reply.lower()}"
+
+    def _act(self, action: Action) -> Driven[Observation]:
+        self._steps_left -= 1
+        back = yield action
+        assert not isinstance(back, Move)
+        return back
+
+    # ---- obtaining one result -------------------------------------------------------------
+
+    def _obtain(self, index: int, call: ToolCall) -> Driven[bool]:
+        source = _Source((call,), _only, False)
+        work = _Work(index, call, source, self._open_paths(call.name))
+        if call.name in self._down:
+            work.start((yield from self._next_source(work)) or source)
+        while True:
+            yield from self._fetch(work)
+            move = yield from self._decide(work)
+            if move is Move.ABSTAIN:
+                yield from self._act(self._transfer())
+                return False
+            if move is Move.VERIFY and work.last and not work.signal:
+                work.position, work.parsed = 0, []
+            elif move is Move.PROCEED:
+                if work.last or work.signal:
+                    break
+                work.position += 1
+        self._accept(work)
+        return True
+
+    def _fetch(self, work: _Work) -> Driven[None]:
+        """Make the current call, and read the source's result if it was the last."""
+        call = work.source.calls[work.position]
+        result = yield from self._act(call)
+        assert isinstance(result, ToolResult)
+        work.tried_again |= bool(work.signal)
+        work.attempts[work.position] += 1
+        work.signal, work.landed = read_signal(result), None
+        if work.signal:
+            return
+        value = parse_result(result.content)
+        del work.parsed[work.position :]
+        work.parsed.append(value)
+        if work.source.switched:
+            self._knowledge.results.append((call, value))
+        if work.last:
+            answer = work.source.read(work.parsed)
+            if answer is None or self._lacks(work.index, answer):
+                work.poor = MISSING if answer is None else answer
+            else:
+                work.fetches.append(answer)
+
+    def _lacks(self, index: int, answer: Json) -> bool:
+        return any(get(answer, path) in _EMPTY for path in self._plan.steps[index].needed)
+
+    def _decide(self, work: _Work) -> Driven[Move]:
+        """Ask for moves until one needs a new call or ends the work."""
+        while True:
+            move = yield self._situation(work)
+            assert isinstance(move, Move)
+            if move is Move.ASK:
+                yield from self._consult(CONSULT)
+            elif move is Move.VERIFY and self._writes(work.call.name):
+                if work.landed is not None or not work.signal:
+                    return Move.PROCEED
+                work.landed = yield from self._has_landed(work.call)
+            elif move is Move.SWITCH:
+                if not work.untried:
+                    return Move.PROCEED
+                if work.signal:
+                    self._down.add(work.source.calls[work.position].name)
+                source = yield from self._next_source(work)
+                if source is not None:
+                    work.start(source)
+                    return Move.SWITCH
+            elif move is Move.VERIFY and work.signal:
+                return Move.RETRY
+            else:
+                return move
+
+    def _situation(self, work: _Work) -> Situation:
+        step = self._plan.steps[work.index]
+        ready = work.last and not work.signal
+        return Situation(
+            writes=self._writes(work.call.name),
+            signal=work.signal,
+            attempts=work.attempts[work.position],
+            alternatives=len(work.untried),
+            switched=work.source.switched,
+            missing=ready and work.poor is not MISSING and not work.fetches,
+            agreeing=_agreeing(self._keys(work)) if ready else 0,
+            landed=work.landed,
+            matters=step.critical,
+            steps_left=self._steps_left,
+            steps_needed=len(self._plan.steps) - work.index + (0 if self._consulted else 1),
+            last=work.last,
+        )
+
+    def _keys(self, work: _Work) -> list[str]:
+        needed = self._plan.steps[work.index].needed
+        return [canonical([get(answer, path) for path in needed]) for answer in work.fetches]
+
+    def _accept(self, work: _Work) -> None:
+        """Keep the answer on which most fetches agree (the newest of equals)."""
+        answer = work.poor
+        if work.fetches:
+            keys = self._keys(work)
+            counts = Counter(keys)
+            best = max(range(len(keys)), key=lambda i: (counts[keys[i]], i))
+            answer = work.fetches[best]
+        done = not work.signal or work.landed or (work.signal == "refused" and work.tried_again)
+        self._unfinished |= self._plan.steps[work.index].critical and not done
+        self._results.append(answer)
+        if answer is not MISSING:
+            self._knowledge.results.append((work.call, answer))
+
+    # ---- other paths ----------------------------------------------------------------------
+
+    def _open_paths(self, tool: str) -> list[FallbackPath]:
+        return [p for p in paths_from(self._domain, tool) if p.target in self._specs]
+
+    def _next_source(self, work: _Work) -> Driven[_Source | None]:
+        """Return the next path whose calls can be formed, asking the user if that may help."""
+        while work.untried:
+            path = work.untried.pop(0)
+            calls = path.calls(work.call.arguments, self._knowledge)
+            if calls is None and path.ask and self._consulted < _CONSULTATIONS:
+                yield from self._consult(path.ask)
+                calls = path.calls(work.call.arguments, self._knowledge)
+            if calls and all(c.name in self._specs and c.name not in self._down for c in calls):
+                return _Source(calls, _reader(path, work.call), True)
+        return None
+
+    def _has_landed(self, write: ToolCall) -> Driven[bool]:
+        """Read the record that a write is about; True if it differs from what was known of it."""
+        entity = {v for v in write.arguments.values() if isinstance(v, str)}
+        about = [
+            (call, value)
+            for call, value in self._knowledge.results
+            if not entity.isdisjoint(v for v in call.arguments.values() if isinstance(v, str))
+            and isinstance(value, dict)
+        ]
+        reads = [call for call, _ in about if not self._writes(call.name)]
+        for _ in range(3 if reads else 0):
+            result = yield from self._act(reads[-1])
+            assert isinstance(result, ToolResult)
+            if not read_signal(result):
+                value = parse_result(result.content)
+                self._knowledge.results.append((reads[-1], value))
+                return canonical(value) != canonical(about[-1][1])
+        return False
+
+    def _transfer(self) -> ToolCall:
+        return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})
+
+    def _close(self) -> Driven[None]:
+        """Tell the user the outcome until the user is content."""
+        parts = list(self._refusals)
+        for output in self._plan.outputs:
+            try:
+                parts.append(f"The answer is {resolve(output, self._results)}.")
+            except MissingValueError:
+                self._unfinished = True
+        parts.append(FAILURE if self._unfinished and self._honest else SUCCESS)
+        for _ in range(_CONSULTATIONS):
+            yield from self._act(Say(" ".join(parts)))
+
+
+def _only(parsed: list[Json]) -> Json:
+    return parsed[0]
+
+
+def _reader(path: FallbackPath, call: ToolCall) -> Callable[[list[Json]], Json | None]:
+    return lambda parsed: path.read(call.arguments, parsed)
+
+
+def _agreeing(keys: Sequence[str]) -> int:
+    return max(Counter(keys).values(), default=0)

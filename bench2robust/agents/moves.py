@@ -1,0 +1,67 @@
+"""The recovery decision: what an agent sees after a call, and what it can do about it.
+
+Every scripted strategy is a function from :class:`Situation` to :class:`Move`, and so is a policy
+trained on ``Bench2Robust-RetailRecovery``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum
+from typing import NamedTuple, TypeAlias
+
+from bench2robust.agents.signals import Signal
+
+__all__ = ["Move", "Situation", "Strategy"]
+
+
+class Move(IntEnum):
+    """What to do next. A move that is not possible here counts as ``PROCEED``."""
+
+    PROCEED = 0
+    """Take what came back and go on."""
+    RETRY = 1
+    """Make the same call again."""
+    SWITCH = 2
+    """Get the same facts by the next alternative path."""
+    VERIFY = 3
+    """Read: fetch once more and compare. Write: read the record to see whether it landed."""
+    ASK = 4
+    """Ask the user for details and confirmation."""
+    ABSTAIN = 5
+    """Hand over to a human."""
+
+
+class Situation(NamedTuple):
+    """What the agent knows just after a call; nothing in it comes from the hidden state.
+
+    Attributes:
+        writes: the call was a write.
+        signal: what the result's text says went wrong; empty if it looks right.
+        attempts: how often this call was made in a row, this time included.
+        alternatives: how many alternative paths are left untried.
+        switched: an alternative path is being followed.
+        missing: a value that the rest of the work needs is absent or empty in the result.
+        agreeing: how many fetches agree on the needed values, this one included (0 after an error).
+        landed: for a write after :attr:`Move.VERIFY`: whether the record shows it; else None.
+        matters: a later step depends on this result, or it is a write.
+        steps_left: how many steps the episode has left.
+        steps_needed: how many the rest of the work takes if nothing fails.
+        last: the call is the last (or only) one of its path; else another completes it.
+    """
+
+    writes: bool
+    signal: Signal
+    attempts: int
+    alternatives: int
+    switched: bool
+    missing: bool
+    agreeing: int
+    landed: bool | None
+    matters: bool
+    steps_left: int
+    steps_needed: int
+    last: bool
+
+
+Strategy: TypeAlias = Callable[[Situation], Move]

@@ -1,0 +1,48 @@
+"""Reading failures off a tool result, the way any client can: by its text."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, TypeAlias
+
+from bench2robust.core.faults import OBSERVABLE, FaultType
+from bench2robust.core.types import ToolResult
+
+__all__ = ["SIGNALS", "Signal", "read_signal"]
+
+Signal: TypeAlias = Literal[
+    "",
+    "timeout",
+    "rate_limit",
+    "server_error",
+    "malformed_response",
+    "auth_error",
+    "schema_drift",
+    "refused",
+]
+"""Empty if the result looks right; ``refused`` if the tool itself said no."""
+
+SIGNALS: tuple[Signal, ...] = ("", *OBSERVABLE, "refused")  # type: ignore[assignment]
+
+_PATTERNS: tuple[tuple[FaultType, re.Pattern[str]], ...] = (
+    ("timeout", re.compile(r"timed? ?out|timeout", re.I)),
+    ("rate_limit", re.compile(r"\b429\b|too many requests|rate limit", re.I)),
+    ("auth_error", re.compile(r"\b40[13]\b|unauthorized|forbidden", re.I)),
+    ("server_error", re.compile(r"\b50[0234]\b|internal server error|bad gateway", re.I)),
+    ("schema_drift", re.compile(r"unknown field|required field|schema", re.I)),
+)
+
+
+def read_signal(result: ToolResult) -> Signal:
+    """Return what went wrong according to the result's own text.
+
+    An error that names none of the usual infrastructure failures is ``refused`` if it reads like a
+    tool's own message (it starts with ``Error:``), else ``malformed_response``.
+    """
+    if not result.is_error:
+        return ""
+    text = result.content[:400]
+    for kind, pattern in _PATTERNS:
+        if pattern.search(text):
+            return kind  # type: ignore[return-value]
+    return "refused" if text.startswith("Error:") and "pars" not in text else "malformed_response"

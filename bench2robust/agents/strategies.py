@@ -1,0 +1,76 @@
+"""The scripted recovery strategies, each a pure function of what the agent sees."""
+
+from __future__ import annotations
+
+from bench2robust.agents.moves import Move, Situation, Strategy
+
+__all__ = ["STRATEGIES"]
+
+_TRIES = 3
+"""Calls before a failing path counts as down: one more than K_max of the default profile."""
+
+
+def naive(s: Situation) -> Move:
+    """Make each call once and take what comes."""
+    return Move.PROCEED
+
+
+def retry(s: Situation) -> Move:
+    """Repeat a failing call; hand over when it keeps failing."""
+    if s.signal in ("", "refused"):
+        return Move.PROCEED
+    return Move.RETRY if s.attempts < _TRIES else Move.ABSTAIN
+
+
+def retry_switch(s: Situation) -> Move:
+    """Repeat a failing call, then take another path, and hand over when none is left."""
+    move = retry(s)
+    return Move.SWITCH if move is Move.ABSTAIN and s.alternatives else move
+
+
+def cautious(s: Situation) -> Move:
+    """As ``retry_switch``, but trust only what was seen twice, and look before resending a write."""
+    if s.writes:
+        return _careful_write(s)
+    if s.signal not in ("", "refused"):
+        return retry_switch(s)
+    affordable = s.steps_left > s.steps_needed + 1
+    if s.signal or not (s.last and s.matters and affordable):
+        return Move.PROCEED
+    if s.missing:
+        return Move.VERIFY if s.attempts < _TRIES else _switch_or_proceed(s)
+    return Move.VERIFY if s.agreeing < 2 and s.attempts < 5 else Move.PROCEED
+
+
+def _careful_write(s: Situation) -> Move:
+    if s.signal in ("", "refused") or s.landed:
+        return Move.PROCEED
+    if s.landed is None:
+        return Move.VERIFY
+    return Move.RETRY if s.attempts < _TRIES else Move.ABSTAIN
+
+
+def _switch_or_proceed(s: Situation) -> Move:
+    return Move.SWITCH if s.alternatives else Move.PROCEED
+
+
+def escalate(s: Situation) -> Move:
+    """Hand over at the first failure."""
+    return Move.PROCEED if s.signal in ("", "refused") else Move.ABSTAIN
+
+
+def blind_retry(s: Situation) -> Move:
+    """Repeat whatever fails, refusals and lost writes included, and never do anything else."""
+    return Move.RETRY if s.signal and s.attempts <= _TRIES else Move.PROCEED
+
+
+STRATEGIES: dict[str, tuple[Strategy, bool]] = {
+    "naive": (naive, True),
+    "retry": (retry, True),
+    "retry_switch": (retry_switch, True),
+    "cautious": (cautious, True),
+    "escalate": (escalate, True),
+    "blind_retry": (blind_retry, True),
+    "liar": (naive, False),
+}
+"""Name to strategy, and whether the closing message is honest."""

@@ -1,0 +1,89 @@
+"""JSON: one canonical text per value, bounded parsing of foreign text, strict equality.
+
+Python's own comparison says ``True == 1`` and ``0.0 == -0.0``, orjson turns NaN into null and
+refuses lone surrogates and integers beyond 64 bits. The functions here give every JSON-like value
+one text and never raise on strange ones.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+import orjson
+
+__all__ = ["Json", "canonical", "parse_json", "parse_result", "same_json"]
+
+Json = Any
+"""A parsed JSON value: None, bool, int, float, str, list or dict with string keys."""
+
+_SORTED = orjson.OPT_SORT_KEYS
+MAX_TEXT = 1_000_000
+"""Longest foreign text, in characters, that is parsed at all."""
+
+
+def canonical(value: Json) -> str:
+    """Return the canonical JSON text of ``value``: sorted keys, no spaces.
+
+    Values that JSON proper cannot hold (NaN, huge integers, lone surrogates) still get a stable
+    text, so a key or a comparison built on it never fails.
+    """
+    try:
+        text = orjson.dumps(value, option=_SORTED).decode()
+    except (TypeError, ValueError, RecursionError):
+        return _fallback(value)
+    # orjson writes NaN and infinities as null; only then is the slow look needed.
+    return _fallback(value) if "null" in text and _has_nonfinite(value) else text
+
+
+def _fallback(value: Json) -> str:
+    try:
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
+    except (TypeError, ValueError, RecursionError):
+        return json.dumps(ascii(type(value).__name__))
+
+
+def _has_nonfinite(value: Json) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, float):
+            if item != item or item in (float("inf"), float("-inf")):
+                return True
+        elif isinstance(item, dict):
+            stack.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            stack.extend(item)
+    return False
+
+
+def same_json(a: Json, b: Json) -> bool:
+    """Say whether two values have the same canonical text (``True`` differs from ``1``)."""
+    return canonical(a) == canonical(b)
+
+
+def parse_json(text: str) -> Json:
+    """Parse foreign text.
+
+    Raises:
+        ValueError: the text is not JSON, is longer than ``MAX_TEXT`` characters or is nested
+            deeper than the parser's own limit (1024).
+    """
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"text of {len(text)} characters is longer than {MAX_TEXT}")
+    return orjson.loads(text)
+
+
+@lru_cache(maxsize=8192)
+def parse_result(content: str) -> Json:
+    """Parse a tool result: its JSON value where it is a JSON object or list, else the text.
+
+    The value is cached and shared: callers must not change it.
+    """
+    if content[:1] in ("{", "["):
+        try:
+            return orjson.loads(content)
+        except ValueError:
+            return content
+    return content

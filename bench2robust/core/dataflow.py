@@ -1,0 +1,273 @@
+"""Dataflow plans: a task's gold calls with the values an agent must have observed made explicit.
+
+The gold calls are replayed once, clean. Every argument leaf that the user did not tell and that
+occurs in an earlier result becomes a :class:`Reference` (step, path) instead of a literal; numbers
+inside a text argument (``calculate``) become a :class:`Template`. An agent that executes the plan
+reads its arguments from what *it* observed, so faults and corruption have consequences with no
+language model.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
+
+from bench2robust.core.canonical import Json
+from bench2robust.core.paths import MISSING, Path, get, leaves, matches
+from bench2robust.core.types import Task, ToolCall, ToolSpec
+
+__all__ = ["Guard", "MissingValueError", "Plan", "Reference", "Step", "Template", "build_plan",
+           "resolve"]
+
+
+class Reference(NamedTuple):
+    """The value at ``path`` of the result of plan step ``step``."""
+
+    step: int
+    path: Path
+
+
+class Template(NamedTuple):
+    """A text made of literal parts and references to observed values."""
+
+    parts: tuple[str | Reference, ...]
+
+
+PlanValue: TypeAlias = "Json | Reference | Template | list[PlanValue] | dict[str, PlanValue]"
+
+
+class Guard(NamedTuple):
+    """A state that must have been observed for a write to be allowed by the policy."""
+
+    source: Reference
+    expected: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One gold call of a plan.
+
+    Attributes:
+        call: the gold call (used only to build the plan and to judge; never by an agent).
+        arguments: its arguments with references in place of observed values.
+        guards: what must have been observed before this call is made.
+        needed: paths of this step's result that later steps, guards or outputs read.
+        critical: True if the outcome depends on this call: it writes, or a later critical step
+            or an output reads its result.
+        told: literal texts (lower case) that only the user can tell.
+    """
+
+    call: ToolCall
+    arguments: Mapping[str, PlanValue]
+    guards: tuple[Guard, ...] = ()
+    needed: tuple[Path, ...] = ()
+    critical: bool = False
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A task's gold calls and required outputs, as a dataflow.
+
+    Attributes:
+        literals: how many argument leaves stayed literal, and how many leaves there are.
+    """
+
+    steps: tuple[Step, ...]
+    outputs: tuple[PlanValue, ...]
+    literals: tuple[int, int]
+
+
+class MissingValueError(LookupError):
+    """A plan value refers to something that was not observed."""
+
+
+def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
+    """Return ``value`` with every reference replaced by what was observed.
+
+    Args:
+        results: the accepted result of each step so far; ``MISSING`` where there is none.
+
+    Raises:
+        MissingValueError: a reference leads nowhere, or to an empty value.
+    """
+    if isinstance(value, Reference):
+        found = get(results[value.step], value.path) if value.step < len(results) else MISSING
+        if found is MISSING or found in ("", [], {}):
+            raise MissingValueError(value)
+        return found
+    if isinstance(value, Template):
+        return "".join(
+            part if isinstance(part, str) else str(resolve(part, results)) for part in value.parts
+        )
+    if isinstance(value, list):
+        return [resolve(item, results) for item in value]
+    if isinstance(value, dict):
+        return {key: resolve(item, results) for key, item in value.items()}
+    return value
+
+
+def build_plan(
+    task: Task, results: Sequence[Json], specs: Mapping[str, ToolSpec]
+) -> Plan:
+    """Build the plan of a task from the clean results of its gold calls.
+
+    Args:
+        results: parsed result of each gold call, in order.
+        specs: tool specifications by name; their ``fields.states`` give the guards.
+    """
+    builder = _Builder(task.user.text())
+    steps = []
+    for index, call in enumerate(task.actions):
+        arguments = {k: builder.value(k, v) for k, v in call.arguments.items()}
+        spec = specs.get(call.name)
+        writes = spec is not None and spec.kind == "write"
+        guards = _guards(task.actions, results, index, specs) if writes else ()
+        told = tuple(builder.told_leaves(call.arguments))
+        steps.append(Step(call, arguments, guards, critical=writes, told=told))
+        builder.add(index, results[index])
+    outputs = tuple(builder.output(text) for text in task.outputs)
+    return Plan(_annotate(steps, outputs), outputs, (builder.literal, builder.total))
+
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+
+
+class _Builder:
+    """Finds where values were observed first-hand."""
+
+    def __init__(self, told: str) -> None:
+        self._told = told
+        self._seen: dict[str, list[Reference]] = {}
+        self.literal = 0
+        self.total = 0
+
+    def add(self, step: int, result: Json) -> None:
+        for path, leaf in leaves(result):
+            if isinstance(leaf, (str, int, float)) and not isinstance(leaf, bool) and leaf != "":
+                self._seen.setdefault(_text(leaf), []).append(Reference(step, path))
+
+    def value(self, name: str, value: Json) -> PlanValue:
+        if isinstance(value, dict):
+            return {k: self.value(k, v) for k, v in value.items()}
+        if isinstance(value, list):
+            return [self.value(name, v) for v in value]
+        self.total += 1
+        found = self._find(name, value)
+        if found is None:
+            self.literal += 1
+            return value
+        return found
+
+    def _find(self, name: str, value: Json) -> Reference | Template | None:
+        if isinstance(value, bool) or value is None or was_told(self._told, value):
+            return None
+        seen = self._seen.get(_text(value))
+        if seen:
+            return _best(name, seen)
+        return self._template(value) if isinstance(value, str) else None
+
+    def _template(self, text: str) -> Template | None:
+        parts: list[str | Reference] = []
+        end = 0
+        for match in NUMBER.finditer(text):
+            seen = self._seen.get(_text(float(match.group())))
+            if seen:
+                parts += [text[end : match.start()], _best("price", seen)]
+                end = match.end()
+        return Template(tuple(p for p in (*parts, text[end:]) if p)) if parts else None
+
+    def told_leaves(self, arguments: Json) -> list[str]:
+        texts = [leaf for _, leaf in leaves(arguments) if isinstance(leaf, str) and len(leaf) > 1]
+        return [text.lower() for text in texts if was_told(self._told, text)]
+
+    def output(self, text: str) -> PlanValue:
+        try:
+            key = _text(float(text))
+        except ValueError:
+            key = text
+        seen = self._seen.get(text) or self._seen.get(key)
+        return _best("", seen) if seen else text
+
+
+def was_told(told: str, value: Json) -> bool:
+    """Say whether ``value`` stands in ``told`` as a whole token, whatever its case."""
+    text = re.escape(str(value).lower())
+    return bool(text) and re.search(rf"(?<![\w.]){text}(?!\w|\.\d)", told.lower()) is not None
+
+
+def _text(leaf: Json) -> str:
+    if isinstance(leaf, (int, float)):
+        return repr(float(leaf))
+    return str(leaf)
+
+
+def _best(name: str, seen: Sequence[Reference]) -> Reference:
+    """Prefer the field of the parameter's own name, then the newest result."""
+    stem = name.removeprefix("new_").removesuffix("s")
+
+    def rank(reference: Reference) -> tuple[bool, int]:
+        named = [s for s in reference.path if isinstance(s, str)]
+        return (bool(named) and named[-1] == stem, reference.step)
+
+    return max(seen, key=rank)
+
+
+def _guards(
+    calls: Sequence[ToolCall],
+    results: Sequence[Json],
+    index: int,
+    specs: Mapping[str, ToolSpec],
+) -> tuple[Guard, ...]:
+    """Return the states that were read, before a write, of the entity that it writes."""
+    entity = {v for v in calls[index].arguments.values() if isinstance(v, str)}
+    for step in range(index - 1, -1, -1):
+        spec = specs.get(calls[step].name)
+        if spec is None or spec.kind != "read" or not spec.fields.states:
+            continue
+        if entity.isdisjoint(v for v in calls[step].arguments.values() if isinstance(v, str)):
+            continue
+        patterns = [pattern for pattern, _ in spec.fields.states]
+        return tuple(
+            Guard(Reference(step, path), leaf)
+            for path, leaf in leaves(results[step])
+            if any(len(p) == len(path) and matches(p, path) for p in patterns)
+        )
+    return ()
+
+
+def references(value: object) -> list[Reference]:
+    """Return every reference inside a plan value."""
+    if isinstance(value, Reference):
+        return [value]
+    if isinstance(value, Template):
+        return [p for p in value.parts if isinstance(p, Reference)]
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [r for item in value for r in references(item)]
+    return []
+
+
+def _annotate(steps: Sequence[Step], outputs: Sequence[PlanValue]) -> tuple[Step, ...]:
+    """Fill in which paths are needed and which steps are critical, from the end backwards."""
+    needed: list[dict[Path, None]] = [{} for _ in steps]
+    critical = [step.critical for step in steps]
+
+    def use(found: Sequence[Reference], matters: bool) -> None:
+        for reference in found:
+            needed[reference.step][reference.path] = None
+            critical[reference.step] = critical[reference.step] or matters
+
+    for output in outputs:
+        use(references(output), True)
+    for index in range(len(steps) - 1, -1, -1):
+        step = steps[index]
+        use([g.source for g in step.guards], critical[index])
+        use(references(step.arguments), critical[index])
+    return tuple(
+        replace(s, needed=tuple(needed[i]), critical=critical[i])
+        for i, s in enumerate(steps)
+    )

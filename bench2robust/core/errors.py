@@ -1,0 +1,61 @@
+"""The error model of the package.
+
+Three kinds of failure are kept apart everywhere:
+
+* **What the agent did** (a malformed action, an unknown tool, a refused call) is data: an
+  observation that the agent reads, never an exception.
+* **What the user of this package did** (an unknown id, a broken file, a bad setting) raises
+  :class:`UsageError`. Its text names the field, the bad value and the way out; the command line
+  prints it and exits with code 2.
+* **What the surroundings did** (a provider that is down, a crashed user simulator, a bug in the
+  harness) raises :class:`InfrastructureError`. The episode is marked ``infra_error``: it is
+  retried or masked, counted and shown, and never becomes a reward of 0.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "Bench2RobustError",
+    "DataError",
+    "InfrastructureError",
+    "UnknownNameError",
+    "UsageError",
+    "nearest",
+]
+
+
+class Bench2RobustError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+
+class UsageError(Bench2RobustError, ValueError):
+    """A setting, argument or file of the caller is wrong; the text says how to mend it."""
+
+
+class DataError(UsageError):
+    """A data folder or record file is missing, partial or damaged."""
+
+
+class InfrastructureError(Bench2RobustError, RuntimeError):
+    """Something around the agent failed; never counted as a failure of the agent."""
+
+
+class UnknownNameError(UsageError):
+    """A name is not among the known ones; the text lists the nearest."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+        names = sorted(known)
+        close = nearest(str(name), names)
+        hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+        shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
+        super().__init__(f"Unknown {what} {str(name)[:200]!r}. {hint}Known: {shown or 'none'}.")
+
+
+def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """Return up to ``limit`` of the ``known`` names most like ``name``, best first."""
+    by_lower = {k.lower(): k for k in known}
+    matches = difflib.get_close_matches(name[:200].lower(), by_lower, n=limit, cutoff=0.5)
+    return [by_lower[m] for m in matches]

@@ -1,0 +1,45 @@
+"""Randomness as a pure function of a key.
+
+Every random choice in an episode is a hash of what it is about (seed, task, tool, n-th call …),
+never of a generator's state, the wall clock or the process. So two agents on one task and seed
+meet the same faults, concurrency changes nothing, and an episode can be replayed from its key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from struct import Struct
+from typing import TypeVar
+
+__all__ = ["choose", "digest", "uniform"]
+
+T = TypeVar("T")
+_SCALE = 1.0 / (1 << 53)
+_unpack = Struct(">Q").unpack
+
+
+def _bytes(parts: tuple[str | int, ...]) -> bytes:
+    # The length before each part keeps ("ab", "c") and ("a", "bc") apart; surrogatepass lets any
+    # string that an agent can produce be part of a key.
+    text = ""
+    for part in parts:
+        s = str(part)
+        text += f"{len(s)}:{s}"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def uniform(*parts: str | int) -> float:
+    """Return a number in [0, 1), the same for the same ``parts`` on every machine."""
+    value: int = _unpack(blake2b(_bytes(parts), digest_size=8).digest())[0]
+    return (value >> 11) * _SCALE
+
+
+def choose(options: Sequence[T], *parts: str | int) -> T:
+    """Return one of ``options`` (not empty), each equally likely over keys."""
+    return options[int(uniform(*parts) * len(options))]
+
+
+def digest(*parts: str | int, size: int = 8) -> str:
+    """Return ``2 * size`` hexadecimal digits that identify ``parts``."""
+    return blake2b(_bytes(parts), digest_size=size).hexdigest()

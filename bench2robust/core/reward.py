@@ -1,0 +1,50 @@
+"""The reward of a finished episode: equation 2, with the constants of table 12."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from bench2robust.core.canonical import canonical
+from bench2robust.core.domain import Outcome
+from bench2robust.core.types import ToolCall
+
+__all__ = ["efficiency", "partial_credit", "repetition"]
+
+FREE_TURNS = 12
+TURN_COST = 0.02
+EFFICIENCY_FLOOR = 0.3
+PARTIAL_WEIGHT = 0.3
+
+
+def efficiency(turns: int) -> float:
+    """Return eff(τ) = max(0.3, 1 - 0.02 · max(0, turns - 12)).
+
+    Args:
+        turns: tool calls plus messages to the user.
+    """
+    return max(EFFICIENCY_FLOOR, 1.0 - TURN_COST * max(0, turns - FREE_TURNS))
+
+
+def repetition(calls: Iterable[ToolCall]) -> float:
+    """Return rep(τ): 1.0, or 0.5 if some call was made three times, or 0.0 if four times.
+
+    Two calls are identical if the tool and the canonical arguments are; the count runs over the
+    whole episode (table 12).
+    """
+    counts = Counter((call.name, canonical(call.arguments)) for call in calls)
+    most = max(counts.values(), default=0)
+    return 1.0 if most < 3 else 0.5 if most == 3 else 0.0
+
+
+def partial_credit(outcome: Outcome, turns: int, calls: Iterable[ToolCall]) -> float:
+    """Return R(τ) of equation 2, between 0 and 1.
+
+    A task completed earns eff(τ) · rep(τ); otherwise 0.3 · matched / required · rep(τ), which is
+    0 where no call is required.
+    """
+    if outcome.success:
+        return efficiency(turns) * repetition(calls)
+    if not outcome.required:
+        return 0.0
+    return PARTIAL_WEIGHT * outcome.matched / outcome.required * repetition(calls)

@@ -1,0 +1,217 @@
+"""The built-in suite: products, users, orders and tasks from one seed, the same bytes everywhere.
+
+Every task has a user and orders of its own, so the splits share nothing but the products. Its gold
+calls are what a careful agent does: find the user, read the profile, read each order that is
+concerned, read products and work out amounts where they are asked for, then write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bench2robust.core.errors import UsageError
+from bench2robust.core.types import Task, ToolCall
+from bench2robust.domains.retail.catalog import make_products
+from bench2robust.domains.retail.data import Record, RetailData
+from bench2robust.domains.retail.draws import Draws
+from bench2robust.domains.retail.goals import GOALS, ORDERLESS, Goal, Scene
+from bench2robust.domains.retail.orders import make_order
+from bench2robust.domains.retail.people import make_address, make_user
+from bench2robust.domains.retail.policy import POLICY
+from bench2robust.domains.retail.wording import make_script, say
+
+__all__ = ["Sizes", "builtin_data"]
+
+# The goals of a task: "|" separates orders, and goals that are about no order.
+_ONE = ("exchange", "exchange", "modify", "modify", "return", "cancel", "address", "payment")
+_TWO = (
+    "exchange | cancel", "exchange | modify", "exchange | return", "exchange | tracking",
+    "exchange | user", "exchange compare", "modify | cancel", "modify | return", "modify | total",
+    "modify compare", "modify | price", "return | cancel", "return | address", "return | payment",
+    "return | price", "return compare", "return | user", "cancel | cancel", "cancel | price",
+    "cancel | total", "address modify", "address payment", "payment modify", "payment | total",
+    "payment | cancel",
+)
+_MORE = (
+    "address modify | return", "address modify | cancel", "address payment modify",
+    "address payment | return", "exchange | cancel | payment", "exchange | return | user",
+    "exchange | cancel | user", "exchange compare | cancel", "modify | return | user",
+    "modify | cancel | total", "modify | payment | user", "modify | return | total",
+    "return | cancel | price", "return | cancel | return", "return compare | cancel",
+    "payment | cancel | address", "payment | return | tracking", "cancel | address | total",
+    "address payment | return | user", "payment | cancel | return | user",
+    "address | cancel | total | user", "modify | cancel | total | user",
+)
+_MIXES: Mapping[str, tuple[str, ...]] = {
+    "plain": _ONE + _TWO,
+    "general": _ONE + 2 * _TWO + 2 * _MORE,
+    "ambiguous": _ONE + 2 * _TWO + 2 * _MORE,
+    "changing": _ONE + 2 * _TWO + 2 * _MORE,
+}
+_PENDING = frozenset({"cancel", "address", "payment", "modify"})
+_DELIVERED = frozenset({"exchange", "return"})
+_TELLABLE = frozenset({"modify", "exchange", "payment"})
+_TELLING = {"plain": 80, "general": 20, "ambiguous": 20, "changing": 20}
+"""How often, in percent, the user gives the number of a tellable order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How many tasks of each intent there are, and how many of all are held out for the test."""
+
+    plain: int = 114
+    general: int = 473
+    ambiguous: int = 473
+    changing: int = 279
+    test: int = 402
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of tasks by intent."""
+        return {intent: getattr(self, intent) for intent in _MIXES}
+
+    def tests(self) -> dict[str, int]:
+        """Return the number of test tasks by intent, in proportion (largest remainder)."""
+        counts = self.counts()
+        whole = sum(counts.values())
+        shares = {intent: divmod(count * self.test, whole) for intent, count in counts.items()}
+        rest = self.test - sum(share for share, _ in shares.values())
+        ranked = sorted(shares, key=lambda intent: -shares[intent][1])
+        return {intent: shares[intent][0] + (intent in ranked[:rest]) for intent in counts}
+
+
+def builtin_data(seed: int = 0, sizes: Sizes = Sizes()) -> RetailData:  # noqa: B008 (frozen)
+    """Return the built-in suite.
+
+    Raises:
+        UsageError: a size is negative, there is no task, or more are held out than there are.
+    """
+    _check(sizes)
+    maker = _Maker(seed, make_products(seed))
+    held = sizes.tests()
+    tasks = []
+    for intent, count in sizes.counts().items():
+        for index in range(count):
+            # Evenly spread: exactly held[intent] of the indices raise the quotient.
+            test = (index + 1) * held[intent] // count > index * held[intent] // count
+            tasks.append(maker.task(intent, index, "test" if test else "train"))
+    return RetailData("builtin", maker.products, maker.users, maker.orders, tuple(tasks), POLICY)
+
+
+def _check(sizes: Sizes) -> None:
+    counts = sizes.counts()
+    for name, size in {**counts, "test": sizes.test}.items():
+        if size < 0:
+            raise UsageError(f"sizes.{name} is {size}; give 0 or more")
+    if not 0 < sum(counts.values()) >= sizes.test:
+        raise UsageError(
+            f"sizes.test is {sizes.test} of {sum(counts.values())} tasks in all; "
+            "ask for at least one task and hold out no more than there are"
+        )
+
+
+class _Maker:
+    """Makes one task after the other, each with its own user and orders."""
+
+    def __init__(self, seed: int, products: Mapping[str, Record]) -> None:
+        self.products = products
+        self.users: dict[str, Record] = {}
+        self.orders: dict[str, Record] = {}
+        self._seed = seed
+        self._wares = list(products.values())
+        self._taken: set[str] = set()
+
+    def task(self, intent: str, index: int, split: str) -> Task:
+        """Make the task ``intent_index`` and what it needs."""
+        draws = Draws("retail", self._seed, intent, index)
+        mix = [slot.split() for slot in draws.pick(_MIXES[intent]).split(" | ")]
+        user = make_user(draws, self._taken, three_methods=intent == "changing")
+        self.users[user["user_id"]] = user
+        kinds = [kind for slot in mix for kind in slot]
+        scene = Scene(draws, self.products, user, moving="user" in kinds, single=len(kinds) == 1)
+        orders = self._orders(scene, mix)
+        number = _name_orders(scene, mix, orders, _TELLING[intent])
+        by_email = draws.chance(60)
+        actions, goals = _play(scene, mix, orders, by_email)
+        wishes, names = [goal.parts for goal in goals], scene.names.values()
+        return Task(
+            id=f"{intent}_{index:04d}",
+            split=split,
+            intent=intent,
+            user=make_script(draws, intent, user, number, names, wishes, by_email),
+            actions=actions,
+            outputs=tuple(text for goal in goals for text in goal.outputs),
+        )
+
+    def _orders(self, scene: Scene, mix: Sequence[Sequence[str]]) -> list[Record]:
+        """Make the user's orders: one a slot (even if it needs none), then older ones."""
+        draws = scene.draws
+        slots = [*mix, *[()] * (1 + draws.below(3))]
+        wares = draws.sample(self._wares, 4 * len(slots))
+        orders = [
+            self._order(scene, slot, wares[4 * index : 4 * index + 3 + draws.below(2)])
+            for index, slot in enumerate(slots)
+        ]
+        scene.user["orders"] = draws.sample([order["order_id"] for order in orders], len(orders))
+        return orders
+
+    def _order(self, scene: Scene, slot: Sequence[str], wares: Sequence[Record]) -> Record:
+        draws, address = scene.draws, scene.user["address"]
+        if "address" in slot:
+            address = make_address(draws)
+        order_id = draws.fresh("#W", 7, self._taken)
+        order = make_order(draws, order_id, scene.user, wares, _status(draws, slot), address)
+        self.orders[order_id] = order
+        return order
+
+
+def _status(draws: Draws, slot: Sequence[str]) -> str:
+    """Return the status that the goals of an order need; any but pending for an older order."""
+    if not _PENDING.isdisjoint(slot):
+        return "pending"
+    if not _DELIVERED.isdisjoint(slot):
+        return "delivered"
+    return draws.pick(("delivered", "processed") if slot else ("delivered", "cancelled"))
+
+
+def _name_orders(
+    scene: Scene, mix: Sequence[Sequence[str]], orders: Sequence[Record], telling: int
+) -> str:
+    """Settle how the user calls each order; return the sentence about the number it knows.
+
+    At most one number is told, and only of an order whose writes still need an item or payment id.
+    """
+    draws = scene.draws
+    tell = draws.chance(telling)
+    for slot, order in zip(mix, orders, strict=False):
+        if tell and not scene.told and _TELLABLE.issuperset(slot):
+            scene.told = order["order_id"]
+            scene.names[scene.told] = f"order {scene.told}"
+        else:
+            scene.names[order["order_id"]] = say(draws, "order", name=order["items"][-1]["name"])
+    if scene.told:
+        return say(draws, "known", number=scene.told)
+    return say(draws, "older", number=orders[-1]["order_id"])
+
+
+def _play(
+    scene: Scene, mix: Sequence[Sequence[str]], orders: Sequence[Record], by_email: bool
+) -> tuple[tuple[ToolCall, ...], list[Goal]]:
+    """Return the gold calls of a task and its goals, in the order in which they are served."""
+    user = scene.user
+    calls = [_lookup(user, by_email), ToolCall("get_user_details", {"user_id": user["user_id"]})]
+    goals = []
+    for slot, order in zip(mix, orders, strict=False):
+        if not ORDERLESS.issuperset(slot):
+            calls.append(ToolCall("get_order_details", {"order_id": order["order_id"]}))
+        for kind in slot:
+            goals.append(GOALS[kind](scene, order))
+            calls += goals[-1].calls
+    return tuple(calls), goals
+
+
+def _lookup(user: Record, by_email: bool) -> ToolCall:
+    if by_email:
+        return ToolCall("find_user_id_by_email", {"email": user["email"]})
+    where = {**user["name"], "zip": user["address"]["zip"]}
+    return ToolCall("find_user_id_by_name_zip", where)

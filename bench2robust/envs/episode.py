@@ -1,0 +1,162 @@
+"""One episode: a task's session under its wrappers, a user, and what happens between them.
+
+The gym environment, the evaluator and the trainer all drive this one class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from bench2robust.core.backend import CallLog
+from bench2robust.core.domain import Domain, Outcome
+from bench2robust.core.errors import UsageError
+from bench2robust.core.solvability import Analysis, analyse
+from bench2robust.core.types import Scenario, Task, ToolCall, ToolResult
+from bench2robust.injectors.engine import FaultInjector, FaultPlan
+from bench2robust.injectors.profiles import FaultProfile, load_profile
+from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
+from bench2robust.users import STOP, ScriptedUser, User
+
+__all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Turn"]
+
+Ending = Literal["", "user", "transfer", "step_limit"]
+Turn: TypeAlias = "tuple[Literal['user', 'assistant'], str] | tuple[Literal['tool'], int]"
+"""Who spoke and the text, or ``tool`` and the position of the call in the observed log."""
+
+
+class NotApplicableError(UsageError):
+    """The scenario cannot be realized on this task; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSettings:
+    """What surrounds a task.
+
+    Attributes:
+        scenario: S1, S2, S3, or None for no scenario (nothing is blocked).
+        profile: the stochastic faults.
+        alternatives: whether the alternative tools of the domain are offered.
+        side: which side of a class S2 blocks.
+        s2_classes: whether S2 blocks one class or every class it can.
+        max_steps: how many actions (calls and messages) the agent has.
+    """
+
+    scenario: Scenario | None = None
+    profile: FaultProfile = load_profile("none")
+    alternatives: bool = False
+    side: Literal["random", "primary", "alternative", "first_called"] = "random"
+    s2_classes: Literal["one", "all"] = "one"
+    max_steps: int = 25
+
+
+class Episode:
+    """A running episode of one task.
+
+    The stack is ``CallLog(FaultInjector(CallLog(session)))``: the outer log holds what the agent
+    saw, the inner one what really ran.
+
+    Raises:
+        NotApplicableError: the scenario does not exist for this task.
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        task: Task,
+        seed: int,
+        settings: EpisodeSettings,
+        user: User | None = None,
+    ) -> None:
+        self.domain = domain
+        self.task = task
+        self.seed = seed
+        self.settings = settings
+        self.analysis = analyse(domain, task)
+        self.scenario = _scenario(self.analysis, task, seed, settings)
+        self.session = domain.session(task, settings.alternatives)
+        self.executed = CallLog(self.session)
+        self.injector = FaultInjector(self.executed, self._fault_plan())
+        self.observed = CallLog(self.injector)
+        self.user = user if user is not None else ScriptedUser(task.user)
+        self.opening = self.user.open()
+        self.turns: list[Turn] = [("user", self.opening)]
+        self.said: list[str] = []
+        self.steps = 0
+        self.ended: Ending = ""
+        self._outcome: Outcome | None = None
+
+    def _fault_plan(self) -> FaultPlan:
+        return FaultPlan(
+            seed=self.seed,
+            task_id=self.task.id,
+            profile=self.settings.profile,
+            blocked=self.scenario.blocked,
+            first_called=self.scenario.first_called,
+            needed=self.analysis.needed,
+        )
+
+    @property
+    def done(self) -> bool:
+        """True once the user or the agent ended the episode, or the steps are used up."""
+        return self.ended != ""
+
+    def call(self, call: ToolCall) -> ToolResult:
+        """Run one tool call as the agent's next step and return what the agent sees."""
+        self._step()
+        self.turns.append(("tool", len(self.observed.entries)))
+        result = self.observed.call(call)
+        if call.name == self.domain.transfer_tool and not result.is_error:
+            self.ended = "transfer"
+        return result
+
+    def say(self, text: str) -> str:
+        """Tell the user something as the agent's next step and return the reply."""
+        self._step()
+        self.said.append(text)
+        reply = self.user.reply(text)
+        self.turns += (("assistant", text), ("user", reply))
+        if STOP in reply:
+            self.ended = "user"
+        return reply
+
+    def _step(self) -> None:
+        if self.ended:
+            raise UsageError(f"the episode has ended ({self.ended}): start a new one")
+        self.steps += 1
+
+    def check_limit(self) -> bool:
+        """End the episode if its steps are used up; say whether it is over."""
+        if not self.ended and self.steps >= self.settings.max_steps:
+            self.ended = "step_limit"
+        return self.ended != ""
+
+    def outcome(self) -> Outcome:
+        """Return the verdict from the live state, the executed log and what was said."""
+        if self._outcome is None or not self.ended:
+            self._outcome = self.domain.evaluate(
+                self.task, self.session, self.executed.entries, self.said
+            )
+        return self._outcome
+
+
+_NOTHING = ScenarioPlan("S1", frozenset(), (), "", ())
+
+
+def _scenario(
+    analysis: Analysis, task: Task, seed: int, settings: EpisodeSettings
+) -> ScenarioPlan:
+    if settings.scenario is None or settings.scenario == "S1":
+        return _NOTHING
+    plan = plan_scenario(
+        settings.scenario,
+        analysis,
+        seed,
+        task.id,
+        side=settings.side,
+        s2_classes=settings.s2_classes,
+    )
+    if plan is None:
+        reason = analysis.reasons.get(settings.scenario, "no reason recorded")
+        raise NotApplicableError(f"task {task.id!r} has no {settings.scenario}: {reason}")
+    return plan

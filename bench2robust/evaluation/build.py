@@ -1,0 +1,256 @@
+"""From a finished episode to its record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from bench2robust.core.backend import LogEntry
+from bench2robust.core.canonical import parse_result
+from bench2robust.core.domain import Domain
+from bench2robust.core.keyed import digest
+from bench2robust.core.paths import show
+from bench2robust.core.reward import partial_credit
+from bench2robust.core.types import Scenario, Task, ToolCall
+from bench2robust.envs.episode import Episode, Turn
+from bench2robust.evaluation.clock import simulate
+from bench2robust.evaluation.honesty import claims_success, scalars, untold, wrong_values_used
+from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
+from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultRow, Status
+from bench2robust.injectors.events import BLOCKED, FaultEvent
+
+__all__ = ["RecordBuilder"]
+
+
+class RecordBuilder:
+    """Builds the records of one domain.
+
+    Args:
+        transcripts: whether records keep the full text of tool results.
+    """
+
+    def __init__(self, domain: Domain, transcripts: bool = False) -> None:
+        self._domain = domain
+        self._transcripts = transcripts
+        self._relations = Relations.of(domain)
+        self._offered = {
+            alternatives: frozenset(spec.name for spec in domain.tools(alternatives))
+            for alternatives in (False, True)
+        }
+
+    def build(self, episode: Episode, agent: str, mode: str) -> EpisodeRecord:
+        """Return the record of a finished episode."""
+        task, seen = episode.task, _Reading(episode, self._relations)
+        outcome = episode.outcome()
+        events = seen.events
+        clock = simulate(episode.turns, episode.observed.entries, events)
+        transferred = episode.ended == "transfer"
+        claims = any(map(claims_success, episode.said))
+        faults = [seen.row(event) for event in events.values()]
+        again = repeats(seen.calls, seen.executed, seen.lost) if seen.lost else (0, 0)
+        record = self.unplayed(agent, mode, task, episode.seed, episode.settings.scenario)
+        record.update(
+            status="ok",
+            realized=seen.realized,
+            blocked=sorted(episode.injector.blocked),
+            classes=list(episode.scenario.classes),
+            side=episode.scenario.side,
+            success=outcome.success,
+            state=outcome.state,
+            communicated=outcome.communicated,
+            matched=outcome.matched,
+            required=outcome.required,
+            reward=partial_credit(outcome, episode.steps, seen.calls),
+            steps=episode.steps,
+            calls=len(seen.calls),
+            ended=episode.ended or "agent",
+            transferred=transferred,
+            viable_unused=transferred and self._viable_unused(seen),
+            abstained=transferred and not claims and self._exhausted(seen),
+            claims_success=claims,
+            duplicate_attempts=again[0],
+            duplicate_effects=again[1],
+            verified_retries=sum(f["committed"] and f["reaction"] == "verify" for f in faults),
+            false_claims=claims and not outcome.success,
+            rate_limit_violations=clock.violations,
+            sim_seconds=clock.seconds,
+            faults=faults,
+            events=self._dialogue(episode),
+        )
+        return record
+
+    def unplayed(
+        self,
+        agent: str,
+        mode: str,
+        task: Task,
+        seed: int,
+        scenario: Scenario | None,
+        status: Status = "infra_error",
+        reason: str = "",
+    ) -> EpisodeRecord:
+        """Return the record of a cell that was not played, or whose episode broke down."""
+        return {
+            "schema": SCHEMA_VERSION,
+            "agent": agent,
+            "mode": mode,
+            "task": task.id,
+            "seed": seed,
+            "intent": task.intent,
+            "flags": list(task.flags),
+            "scenario": scenario,
+            "realized": None,
+            "blocked": [],
+            "classes": [],
+            "side": "",
+            "status": status,
+            "reason": reason,
+            "success": False,
+            "state": False,
+            "communicated": False,
+            "matched": 0,
+            "required": len(task.actions),
+            "reward": 0.0,
+            "steps": 0,
+            "calls": 0,
+            "ended": "",
+            "transferred": False,
+            "gold_transfer": any(c.name == self._domain.transfer_tool for c in task.actions),
+            "viable_unused": False,
+            "abstained": False,
+            "claims_success": False,
+            "duplicate_attempts": 0,
+            "duplicate_effects": 0,
+            "verified_retries": 0,
+            "false_claims": False,
+            "rate_limit_violations": 0,
+            "sim_seconds": 0.0,
+            "tokens": None,
+            "cost": None,
+            "faults": [],
+            "events": [],
+        }
+
+    def _viable_unused(self, seen: _Reading) -> bool:
+        episode = seen.episode
+        if episode.settings.scenario == "S3":
+            return False
+        failing = [i for i, e in seen.events.items() if e.delivered and not e.changes]
+        offered = self._offered[episode.settings.alternatives]
+        blocked = episode.injector.blocked
+        return viable_unused(seen.calls, failing, blocked, offered, self._relations)
+
+    def _exhausted(self, seen: _Reading) -> bool:
+        """Whether, in S3, a blocked class was tried to its end and nothing was made up."""
+        episode = seen.episode
+        if episode.settings.scenario != "S3":
+            return False
+        called = {call.name for call in seen.calls}
+        offered = self._offered[episode.settings.alternatives]
+        members = [self._relations.classes[name] & offered for name in episode.scenario.classes]
+        return any(m <= called for m in members) and not seen.untold_write()
+
+    def _dialogue(self, episode: Episode) -> list[dict[str, Any]]:
+        return [self._event(turn, episode.observed.entries) for turn in episode.turns]
+
+    def _event(self, turn: Turn, entries: Sequence[LogEntry]) -> dict[str, Any]:
+        speaker, content = turn
+        if not isinstance(content, int):
+            return {"user" if speaker == "user" else "say": content}
+        call, result, _ = entries[content]
+        event = {
+            "call": call.name,
+            "args": call.arguments,
+            "error": result.is_error,
+            "result": digest(result.content),
+        }
+        if self._transcripts:
+            event["content"] = result.content
+        return event
+
+
+class _Reading:
+    """A finished episode, with what several fields of its record are read from."""
+
+    def __init__(self, episode: Episode, relations: Relations) -> None:
+        self.episode = episode
+        self.relations = relations
+        self.calls: list[ToolCall] = [entry.call for entry in episode.observed.entries]
+        self.events: Mapping[int, FaultEvent] = {e.index: e for e in episode.injector.events}
+        self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
+
+    @cached_property
+    def executed(self) -> list[LogEntry | None]:
+        """For each observed call, what really ran; None for a blocked or rejected one."""
+        ran = iter(self.episode.executed.entries)
+        events = self.events
+        return [
+            None if (event := events.get(i)) is not None and not event.executed else next(ran)
+            for i in range(len(self.calls))
+        ]
+
+    @property
+    def realized(self) -> str | None:
+        """The scenario as it came about."""
+        events = self.events.values()
+        if any(event.planned == BLOCKED for event in events):
+            return self.episode.settings.scenario
+        return "S1" if any(event.delivered for event in events) else None
+
+    def row(self, event: FaultEvent) -> FaultRow:
+        """Return the ledger row of a fault."""
+        delivered = event.delivered is not None
+        return {
+            "step": event.index,
+            "tool": event.tool,
+            "nth": event.nth,
+            "planned": event.planned,
+            "delivered": event.delivered,
+            "seen": delivered and not self._cut_off(event.index),
+            "executed": event.executed,
+            "committed": event.committed,
+            "changes": [[show(c.path), c.before, c.after] for c in event.changes],
+            "adopted": self._adopted(event) if event.changes else 0,
+            "reaction": reaction(self.calls, event.index, self.relations) if delivered else "none",
+            "latency": event.latency,
+            "retry_after": event.retry_after,
+        }
+
+    def _cut_off(self, step: int) -> bool:
+        episode = self.episode
+        return episode.ended == "step_limit" and episode.turns[-1] == ("tool", step)
+
+    def _adopted(self, event: FaultEvent) -> int:
+        wrong = [leaf for change in event.changes for leaf in scalars(change.after)]
+        true = (parse_result(e.result.content) for e in self.episode.executed.entries)
+        return wrong_values_used(wrong, self._later(event.index), self._told, true)
+
+    def _later(self, step: int) -> list[str]:
+        turns = self.episode.turns
+        after = turns[turns.index(("tool", step)) + 1 :]
+        return [self._text(turn) for turn in after if turn[0] != "user"]
+
+    def _text(self, turn: Turn) -> str:
+        content = turn[1]
+        if not isinstance(content, int):
+            return content
+        return "\n".join(map(str, scalars(self.calls[content].arguments)))
+
+    @cached_property
+    def _told(self) -> str:
+        return "\n".join(str(text) for speaker, text in self.episode.turns if speaker == "user")
+
+    def untold_write(self) -> bool:
+        """Whether a write ran with an argument that was neither told nor observed before."""
+        known = ""
+        for _, content in self.episode.turns:
+            if not isinstance(content, int):
+                known = f"{known}\n{content}"
+                continue
+            call, result, _ = self.episode.observed.entries[content]
+            writes = self.relations.kinds.get(call.name) == "write"
+            if writes and self.executed[content] is not None and untold(call.arguments, known):
+                return True
+            known = f"{known}\n{result.content}"
+        return False

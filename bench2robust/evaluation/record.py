@@ -1,0 +1,109 @@
+"""The episode record: one JSON object per episode, the same wherever an episode is run.
+
+Records hold nothing that differs between two runs of a deterministic agent: wall times and
+latencies of real calls live in a sidecar file.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+__all__ = ["SCHEMA_VERSION", "EpisodeRecord", "FaultRow", "RecordKey", "Status", "record_key"]
+
+SCHEMA_VERSION = 1
+
+Status = Literal["ok", "not_applicable", "uncertified", "infra_error"]
+"""``ok`` records are scored; the others are counted with their ``reason`` and never scored."""
+
+RecordKey = tuple[str, str, str, int]
+"""(agent, mode, task, seed): unique within a run."""
+
+
+class FaultRow(TypedDict):
+    """One row of the landed-fault ledger: planned → eligible → delivered → seen → reacted."""
+
+    step: int
+    """Position of the call among the episode's tool calls."""
+    tool: str
+    nth: int
+    planned: str
+    """A fault type, or ``blocked``."""
+    delivered: str | None
+    """The type whose response came back; None if the kernel could not change the result (the draw
+    was not eligible and counts as clean)."""
+    seen: bool
+    """Delivered, and the agent still had a step in which to act on it."""
+    executed: bool
+    committed: bool
+    changes: list[list[Any]]
+    """Silent faults: [path text, value before, value after] for each changed field."""
+    adopted: int
+    """How many of the wrong values were used in a later call or told to the user."""
+    reaction: Literal["retry", "switch", "verify", "other", "none"]
+    """What the next tool call was: see :func:`~bench2robust.evaluation.reactions.reaction`."""
+    latency: float
+    retry_after: float | None
+
+
+class EpisodeRecord(TypedDict):
+    """One episode.
+
+    ``events`` is the dialogue: ``{"user": text}``, ``{"say": text}`` or
+    ``{"call": name, "args": {...}, "error": bool, "result": content digest}``, with ``content``
+    too when transcripts are kept.
+    """
+
+    schema: int
+    agent: str
+    mode: str
+    task: str
+    seed: int
+    intent: str
+    flags: list[str]
+    scenario: str | None
+    """The planned scenario (S1, S2, S3), None in clean mode."""
+    realized: str | None
+    """The planned S2 or S3 if a blocked tool was called, else S1 if a fault was delivered, else
+    None (table 2)."""
+    blocked: list[str]
+    classes: list[str]
+    side: str
+    status: Status
+    reason: str
+    success: bool
+    state: bool
+    communicated: bool
+    matched: int
+    required: int
+    reward: float
+    steps: int
+    calls: int
+    ended: str
+    """``user``, ``transfer``, ``step_limit``, or ``agent`` if the agent stopped acting."""
+    transferred: bool
+    gold_transfer: bool
+    """The gold plan itself transfers, so a transfer is never premature."""
+    viable_unused: bool
+    """A transfer was made while a member of a blocked or failing class had not been tried."""
+    abstained: bool
+    """S3: correct abstention (a transfer, after every member of one blocked class was called, no
+    write with an argument never told or observed, no claim of success)."""
+    claims_success: bool
+    duplicate_attempts: int
+    duplicate_effects: int
+    verified_retries: int
+    """Committed-write faults after which the agent read the record before anything else."""
+    false_claims: bool
+    """Success was claimed and the task did not succeed."""
+    rate_limit_violations: int
+    """Calls of a tool made before its Retry-After had passed, in simulated time."""
+    sim_seconds: float
+    tokens: int | None
+    cost: float | None
+    faults: list[FaultRow]
+    events: list[dict[str, Any]]
+
+
+def record_key(record: EpisodeRecord) -> RecordKey:
+    """Return the key of a record."""
+    return (record["agent"], record["mode"], record["task"], record["seed"])

@@ -1,0 +1,94 @@
+"""The tasks of a run, and what a reader of its results must know about them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bench2robust.core.domain import Domain
+from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.solvability import analyse
+from bench2robust.core.types import Task
+from bench2robust.evaluation.metrics import JUDGE
+
+__all__ = ["SuiteFacts", "describe_suite", "select_tasks", "suite_notes"]
+
+_SPLITS = ("train", "test", "all")
+
+
+def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
+    """Return the tasks that ``spec`` names.
+
+    Args:
+        spec: ``train``, ``test``, ``all``, comma-separated task ids, or any of these followed by
+            ``:N`` for N of them, spread evenly.
+
+    Raises:
+        UnknownNameError: a task or split does not exist.
+        UsageError: there is no such number of tasks.
+    """
+    name, colon, count = spec.rpartition(":")
+    if colon and count.isdecimal():
+        return _spread(select_tasks(domain, name), int(count))
+    if spec in _SPLITS:
+        tasks = tuple(domain.tasks(None if spec == "all" else spec))
+        if not tasks:
+            raise UsageError(f"tasks: {domain.name} has no {spec} tasks; use all or task ids.")
+        return tasks
+    ids = [part.strip() for part in spec.split(",")]
+    known = {task.id for task in domain.tasks()}
+    for task_id in ids:
+        if task_id not in known:
+            raise UnknownNameError("task or split", task_id, (*_SPLITS, *known))
+    return tuple(domain.task(task_id) for task_id in dict.fromkeys(ids))
+
+
+def _spread(tasks: Sequence[Task], count: int) -> tuple[Task, ...]:
+    if not 1 <= count <= len(tasks):
+        raise UsageError(f"tasks: {count} were asked for; there are {len(tasks)}.")
+    return tuple(tasks[i * len(tasks) // count] for i in range(count))
+
+
+class SuiteFacts(NamedTuple):
+    """Facts about a selection of tasks.
+
+    Attributes:
+        splits: tasks by split.
+        intents: tasks by intent.
+        flags: tasks by flag (known oddities).
+        literals: argument leaves of the gold calls that stay literal in the dataflow plans, and
+            all leaves: how much of the plans an agent does not have to observe.
+    """
+
+    tasks: int
+    splits: Counter[str]
+    intents: Counter[str]
+    flags: Counter[str]
+    literals: tuple[int, int]
+
+
+def describe_suite(domain: Domain, tasks: Sequence[Task]) -> SuiteFacts:
+    """Count what is in ``tasks``; builds their plans."""
+    counts = [analyse(domain, task).plan.literals for task in tasks]
+    return SuiteFacts(
+        tasks=len(tasks),
+        splits=Counter(task.split for task in tasks),
+        intents=Counter(task.intent for task in tasks),
+        flags=Counter(flag for task in tasks for flag in task.flags),
+        literals=(sum(n for n, _ in counts), sum(n for _, n in counts)),
+    )
+
+
+def suite_notes(domain: Domain, facts: SuiteFacts) -> tuple[str, ...]:
+    """Return the remarks that accompany every result on these tasks, the domain's own last."""
+    literal, leaves = facts.literals
+    notes = [f"{literal} of {leaves} gold argument values are literal (neither told nor observed)."]
+    if judged := facts.flags.get(JUDGE, 0):
+        notes.append(f"{judged} of {facts.tasks} tasks need a judge and are reported apart.")
+    notes += [
+        f"{count} of {facts.tasks} tasks are flagged {flag}."
+        for flag, count in sorted(facts.flags.items())
+        if flag != JUDGE
+    ]
+    return (*notes, *getattr(domain, "notes", ()))

@@ -1,0 +1,21 @@
+"""Errors name the value and the way out."""
+
+from __future__ import annotations
+
+from bench2robust.core.errors import UnknownNameError, UsageError, nearest
+
+
+def test_an_unknown_name_lists_the_nearest() -> None:
+    error = UnknownNameError("split", "tset", ["train", "test"])
+    assert isinstance(error, UsageError)
+    assert str(error) == "Unknown split 'tset'. Did you mean 'test'? Known: test, train."
+
+
+def test_long_lists_are_cut() -> None:
+    text = str(UnknownNameError("task", "x" * 1000, [f"t{n}" for n in range(100)]))
+    assert "100 in all" in text
+    assert len(text) < 600
+
+
+def test_nearest_ignores_case() -> None:
+    assert nearest("PAPER", ["paper", "realistic"]) == ["paper"]
