@@ -1,4 +1,4 @@
-"""What the two workers share: the gold plans, the clock, and a protocol of one line per question."""
+"""What the two workers share: the gold plans, the clock, and a line protocol."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ SUCCESS = "Everything you asked for has been done."
 FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
 _CONSULTATIONS = 3
-_EMPTY = (MISSING, "", [], {})
+_EMPTY: tuple[Json, ...] = (MISSING, "", [], {})
 
 
 @dataclass(slots=True)
@@ -55,7 +55,8 @@ class _Work:
     untried: list[FallbackPath]
     position: int = 0
     parsed: list[Json] = field(default_factory=list)
-    attempts: Counter[int] = field(default_factory=Counter)
+    failures: int = 0
+    clean: int = 0
     fetches: list[Json] = field(default_factory=list)
     poor: Json = MISSING
     signal: Signal = ""
@@ -70,7 +71,7 @@ class _Work:
         self.source = source
         self.position = 0
         self.parsed = []
-        self.attempts = Counter()
+        self.failures = 0
 
 
 class PlanExecutor:
@@ -181,16 +182,18 @@ class PlanExecutor:
         result = yield from self._act(call)
         assert isinstance(result, ToolResult)
         work.tried_again |= bool(work.signal)
-        work.attempts[work.position] += 1
         work.signal, work.landed = read_signal(result), None
         if work.signal:
+            work.failures += 1
             return
+        work.failures = 0
         value = parse_result(result.content)
         del work.parsed[work.position :]
         work.parsed.append(value)
         if work.source.switched:
             self._knowledge.results.append((call, value))
         if work.last:
+            work.clean += 1
             answer = work.source.read(work.parsed)
             if answer is None or self._lacks(work.index, answer):
                 work.poor = MISSING if answer is None else answer
@@ -231,11 +234,12 @@ class PlanExecutor:
         return Situation(
             writes=self._writes(work.call.name),
             signal=work.signal,
-            attempts=work.attempts[work.position],
+            failures=work.failures,
+            fetches=work.clean,
             alternatives=len(work.untried),
             switched=work.source.switched,
             missing=ready and work.poor is not MISSING and not work.fetches,
-            agreeing=_agreeing(self._keys(work)) if ready else 0,
+            agreeing=_agreeing(self._keys(work)),
             landed=work.landed,
             matters=step.critical,
             steps_left=self._steps_left,
@@ -255,7 +259,8 @@ class PlanExecutor:
             counts = Counter(keys)
             best = max(range(len(keys)), key=lambda i: (counts[keys[i]], i))
             answer = work.fetches[best]
-        done = not work.signal or work.landed or (work.signal == "refused" and work.tried_again)
+        resent = work.signal == "refused" and work.tried_again  # the first sending went through
+        done = not work.signal or work.fetches or work.landed or resent
         self._unfinished |= self._plan.steps[work.index].critical and not done
         self._results.append(answer)
         if answer is not MISSING:

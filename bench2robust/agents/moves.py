@@ -38,11 +38,12 @@ class Situation(NamedTuple):
     Attributes:
         writes: the call was a write.
         signal: what the result's text says went wrong; empty if it looks right.
-        attempts: how often this call was made in a row, this time included.
+        failures: how often in a row this call has failed; 0 if it has not.
+        fetches: how many clean results this step has brought so far.
         alternatives: how many alternative paths are left untried.
         switched: an alternative path is being followed.
         missing: a value that the rest of the work needs is absent or empty in the result.
-        agreeing: how many fetches agree on the needed values, this one included (0 after an error).
+        agreeing: how many of them agree on the values that the rest of the work needs.
         landed: for a write after :attr:`Move.VERIFY`: whether the record shows it; else None.
         matters: a later step depends on this result, or it is a write.
         steps_left: how many steps the episode has left.
@@ -52,7 +53,8 @@ class Situation(NamedTuple):
 
     writes: bool
     signal: Signal
-    attempts: int
+    failures: int
+    fetches: int
     alternatives: int
     switched: bool
     missing: bool

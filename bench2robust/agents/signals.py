@@ -5,26 +5,17 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
-from bench2robust.core.faults import OBSERVABLE, FaultType
+from bench2robust.core.faults import OBSERVABLE, ObservableFault
 from bench2robust.core.types import ToolResult
 
 __all__ = ["SIGNALS", "Signal", "read_signal"]
 
-Signal: TypeAlias = Literal[
-    "",
-    "timeout",
-    "rate_limit",
-    "server_error",
-    "malformed_response",
-    "auth_error",
-    "schema_drift",
-    "refused",
-]
+Signal: TypeAlias = ObservableFault | Literal["", "refused"]
 """Empty if the result looks right; ``refused`` if the tool itself said no."""
 
-SIGNALS: tuple[Signal, ...] = ("", *OBSERVABLE, "refused")  # type: ignore[assignment]
+SIGNALS: tuple[Signal, ...] = ("", *OBSERVABLE, "refused")
 
-_PATTERNS: tuple[tuple[FaultType, re.Pattern[str]], ...] = (
+_PATTERNS: tuple[tuple[ObservableFault, re.Pattern[str]], ...] = (
     ("timeout", re.compile(r"timed? ?out|timeout", re.I)),
     ("rate_limit", re.compile(r"\b429\b|too many requests|rate limit", re.I)),
     ("auth_error", re.compile(r"\b40[13]\b|unauthorized|forbidden", re.I)),
@@ -44,5 +35,5 @@ def read_signal(result: ToolResult) -> Signal:
     text = result.content[:400]
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
-            return kind  # type: ignore[return-value]
+            return kind
     return "refused" if text.startswith("Error:") and "pars" not in text else "malformed_response"

@@ -19,7 +19,7 @@ def retry(s: Situation) -> Move:
     """Repeat a failing call; hand over when it keeps failing."""
     if s.signal in ("", "refused"):
         return Move.PROCEED
-    return Move.RETRY if s.attempts < _TRIES else Move.ABSTAIN
+    return Move.RETRY if s.failures < _TRIES else Move.ABSTAIN
 
 
 def retry_switch(s: Situation) -> Move:
@@ -29,17 +29,18 @@ def retry_switch(s: Situation) -> Move:
 
 
 def cautious(s: Situation) -> Move:
-    """As ``retry_switch``, but trust only what was seen twice, and look before resending a write."""
+    """As ``retry_switch``, but trust only what was seen twice, and look before resending."""
     if s.writes:
         return _careful_write(s)
     if s.signal not in ("", "refused"):
-        return retry_switch(s)
-    affordable = s.steps_left > s.steps_needed + 1
+        seen = s.agreeing and s.failures >= _TRIES
+        return Move.PROCEED if seen else retry_switch(s)
+    affordable = s.steps_left > s.steps_needed + 4  # room for a few failures on the way
     if s.signal or not (s.last and s.matters and affordable):
         return Move.PROCEED
     if s.missing:
-        return Move.VERIFY if s.attempts < _TRIES else _switch_or_proceed(s)
-    return Move.VERIFY if s.agreeing < 2 and s.attempts < 5 else Move.PROCEED
+        return Move.VERIFY if s.fetches < _TRIES else _switch_or_proceed(s)
+    return Move.VERIFY if s.agreeing < 2 and s.fetches < 4 else Move.PROCEED
 
 
 def _careful_write(s: Situation) -> Move:
@@ -47,7 +48,7 @@ def _careful_write(s: Situation) -> Move:
         return Move.PROCEED
     if s.landed is None:
         return Move.VERIFY
-    return Move.RETRY if s.attempts < _TRIES else Move.ABSTAIN
+    return Move.RETRY if s.failures < _TRIES else Move.ABSTAIN
 
 
 def _switch_or_proceed(s: Situation) -> Move:
@@ -61,7 +62,7 @@ def escalate(s: Situation) -> Move:
 
 def blind_retry(s: Situation) -> Move:
     """Repeat whatever fails, refusals and lost writes included, and never do anything else."""
-    return Move.RETRY if s.signal and s.attempts <= _TRIES else Move.PROCEED
+    return Move.RETRY if s.signal and s.failures <= _TRIES else Move.PROCEED
 
 
 STRATEGIES: dict[str, tuple[Strategy, bool]] = {

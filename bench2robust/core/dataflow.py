@@ -18,8 +18,17 @@ from bench2robust.core.canonical import Json
 from bench2robust.core.paths import MISSING, Path, get, leaves, matches
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 
-__all__ = ["Guard", "MissingValueError", "Plan", "Reference", "Step", "Template", "build_plan",
-           "resolve"]
+__all__ = [
+    "Guard",
+    "MissingValueError",
+    "Plan",
+    "Reference",
+    "Step",
+    "Template",
+    "Told",
+    "build_plan",
+    "resolve",
+]
 
 
 class Reference(NamedTuple):
@@ -54,6 +63,7 @@ class Step:
         arguments: its arguments with references in place of observed values.
         guards: what must have been observed before this call is made.
         needed: paths of this step's result that later steps, guards or outputs read.
+        writes: the tool changes the state.
         critical: True if the outcome depends on this call: it writes, or a later critical step
             or an output reads its result.
         told: literal texts (lower case) that only the user can tell.
@@ -63,6 +73,7 @@ class Step:
     arguments: Mapping[str, PlanValue]
     guards: tuple[Guard, ...] = ()
     needed: tuple[Path, ...] = ()
+    writes: bool = False
     critical: bool = False
     told: tuple[str, ...] = ()
 
@@ -126,8 +137,8 @@ def build_plan(
         writes = spec is not None and spec.kind == "write"
         guards = _guards(task.actions, results, index, specs) if writes else ()
         told = tuple(builder.told_leaves(call.arguments))
-        steps.append(Step(call, arguments, guards, critical=writes, told=told))
-        builder.add(index, results[index])
+        steps.append(Step(call, arguments, guards, (), writes, writes, told))
+        builder.add(index, results[index], writes)
     outputs = tuple(builder.output(text) for text in task.outputs)
     return Plan(_annotate(steps, outputs), outputs, (builder.literal, builder.total))
 
@@ -139,12 +150,15 @@ class _Builder:
     """Finds where values were observed first-hand."""
 
     def __init__(self, told: str) -> None:
-        self._told = told
+        self._told = Told(told)
         self._seen: dict[str, list[Reference]] = {}
+        self._writes: set[int] = set()
         self.literal = 0
         self.total = 0
 
-    def add(self, step: int, result: Json) -> None:
+    def add(self, step: int, result: Json, writes: bool) -> None:
+        if writes:
+            self._writes.add(step)
         for path, leaf in leaves(result):
             if isinstance(leaf, (str, int, float)) and not isinstance(leaf, bool) and leaf != "":
                 self._seen.setdefault(_text(leaf), []).append(Reference(step, path))
@@ -162,11 +176,11 @@ class _Builder:
         return found
 
     def _find(self, name: str, value: Json) -> Reference | Template | None:
-        if isinstance(value, bool) or value is None or was_told(self._told, value):
+        if isinstance(value, bool) or value is None or self._told.has(value):
             return None
         seen = self._seen.get(_text(value))
         if seen:
-            return _best(name, seen)
+            return self._best(name, seen)
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
@@ -175,13 +189,13 @@ class _Builder:
         for match in NUMBER.finditer(text):
             seen = self._seen.get(_text(float(match.group())))
             if seen:
-                parts += [text[end : match.start()], _best("price", seen)]
+                parts += [text[end : match.start()], self._best("price", seen)]
                 end = match.end()
         return Template(tuple(p for p in (*parts, text[end:]) if p)) if parts else None
 
     def told_leaves(self, arguments: Json) -> list[str]:
         texts = [leaf for _, leaf in leaves(arguments) if isinstance(leaf, str) and len(leaf) > 1]
-        return [text.lower() for text in texts if was_told(self._told, text)]
+        return [text.lower() for text in texts if self._told.has(text)]
 
     def output(self, text: str) -> PlanValue:
         try:
@@ -189,30 +203,49 @@ class _Builder:
         except ValueError:
             key = text
         seen = self._seen.get(text) or self._seen.get(key)
-        return _best("", seen) if seen else text
+        return self._best("", seen) if seen else text
+
+    def _best(self, name: str, seen: Sequence[Reference]) -> Reference:
+        """Prefer a read, then the field of the parameter's own name, then the newest result.
+
+        The response of a write can be lost for good; what a read returned can be had again.
+        """
+        stem = name.removeprefix("new_").removesuffix("s")
+
+        def rank(reference: Reference) -> tuple[bool, bool, int]:
+            named = [s for s in reference.path if isinstance(s, str)]
+            own = bool(named) and named[-1] == stem
+            return (reference.step not in self._writes, own, reference.step)
+
+        return max(seen, key=rank)
 
 
-def was_told(told: str, value: Json) -> bool:
-    """Say whether ``value`` stands in ``told`` as a whole token, whatever its case."""
-    text = re.escape(str(value).lower())
-    return bool(text) and re.search(rf"(?<![\w.]){text}(?!\w|\.\d)", told.lower()) is not None
+class Told:
+    """A text that is asked many times whether something stands in it."""
+
+    def __init__(self, text: str) -> None:
+        self._lower = text.lower()
+
+    def has(self, value: Json) -> bool:
+        """Say whether ``value`` stands in the text as a whole token, whatever its case."""
+        lower, text = self._lower, str(value).lower()
+        start = lower.find(text) if text else -1
+        while start >= 0:  # not one pattern: these texts are long and the values many
+            end = start + len(text)
+            if not _BEFORE.match(lower, start - 1, start) and not _AFTER.match(lower, end):
+                return True
+            start = lower.find(text, start + 1)
+        return False
+
+
+_BEFORE = re.compile(r"[\w.]")
+_AFTER = re.compile(r"\w|\.\d")
 
 
 def _text(leaf: Json) -> str:
     if isinstance(leaf, (int, float)):
         return repr(float(leaf))
     return str(leaf)
-
-
-def _best(name: str, seen: Sequence[Reference]) -> Reference:
-    """Prefer the field of the parameter's own name, then the newest result."""
-    stem = name.removeprefix("new_").removesuffix("s")
-
-    def rank(reference: Reference) -> tuple[bool, int]:
-        named = [s for s in reference.path if isinstance(s, str)]
-        return (bool(named) and named[-1] == stem, reference.step)
-
-    return max(seen, key=rank)
 
 
 def _guards(

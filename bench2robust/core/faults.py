@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["CLEAN", "FAULT_TYPES", "OBSERVABLE", "PERSISTENT", "SILENT", "FaultType"]
-
-FaultType = Literal[
-    "timeout",
-    "rate_limit",
-    "server_error",
-    "malformed_response",
-    "auth_error",
-    "schema_drift",
-    "partial",
-    "stale",
-    "factual_error",
+__all__ = [
+    "CLEAN",
+    "FAULT_TYPES",
+    "OBSERVABLE",
+    "PERSISTENT",
+    "SILENT",
+    "FaultType",
+    "ObservableFault",
 ]
 
-OBSERVABLE: tuple[FaultType, ...] = (
+ObservableFault = Literal[
+    "timeout", "rate_limit", "server_error", "malformed_response", "auth_error", "schema_drift"
+]
+FaultType = ObservableFault | Literal["partial", "stale", "factual_error"]
+
+OBSERVABLE: tuple[ObservableFault, ...] = (
     "timeout",
     "rate_limit",
     "server_error",
@@ -31,8 +32,8 @@ OBSERVABLE: tuple[FaultType, ...] = (
 SILENT: tuple[FaultType, ...] = ("partial", "stale", "factual_error")
 """Well-formed responses with wrong decision-critical fields."""
 
-PERSISTENT: tuple[FaultType, ...] = ("auth_error", "schema_drift")
+PERSISTENT: tuple[ObservableFault, ...] = ("auth_error", "schema_drift")
 """The observable failures that usually last; blocked tools answer with one of them."""
 
-FAULT_TYPES: tuple[FaultType, ...] = OBSERVABLE + SILENT
+FAULT_TYPES: tuple[FaultType, ...] = (*OBSERVABLE, *SILENT)
 CLEAN = "clean"

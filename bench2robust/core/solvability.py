@@ -7,29 +7,20 @@ computed once per task. The proofs of single (task, scenario, seed) cells, with 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
+from functools import cached_property
 
 from bench2robust.core.backend import CallLog
 from bench2robust.core.canonical import Json, parse_result
-from bench2robust.core.dataflow import (
-    NUMBER,
-    MissingValueError,
-    Plan,
-    build_plan,
-    resolve,
-    was_told,
-)
+from bench2robust.core.dataflow import MissingValueError, Plan, build_plan, resolve
 from bench2robust.core.domain import Domain
 from bench2robust.core.fallback import FallbackPath, Knowledge
-from bench2robust.core.paths import MISSING, Path, get, leaves
-from bench2robust.core.types import Task, ToolCall
+from bench2robust.core.paths import MISSING, Path, get
+from bench2robust.core.search import search
+from bench2robust.core.types import Scenario, Task, ToolCall
 
-__all__ = ["Analysis", "Route", "Sides", "analyse", "search", "solve"]
-
-_SEARCH_ROUNDS = 4
+__all__ = ["Analysis", "Route", "Sides", "analyse", "solve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,26 +32,64 @@ class Sides:
     alternative: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Analysis:
     """What one task allows (section 2.1).
 
     Attributes:
         plan: the task's dataflow plan.
-        relevant: classes whose primary side the plan cannot do without.
+        critical: classes with a member that the plan's outcome depends on.
+        relevant: the critical classes whose primary side the plan cannot do without.
         switchable: the relevant classes whose open side, with the primary blocked, still leads to
             success; S2 chooses among these.
-        impossible: the tools that S3 blocks; empty if S3 does not apply to the task.
-        reasons: why S2 or S3 does not apply, by scenario.
         needed: by tool of the plan, the result paths that the plan reads.
+        solved: whether the plan passes on a clean session.
     """
 
+    domain: Domain
+    task: Task
     plan: Plan
+    critical: tuple[Sides, ...]
     relevant: tuple[Sides, ...]
     switchable: tuple[Sides, ...]
-    impossible: frozenset[str]
-    reasons: Mapping[str, str]
     needed: Mapping[str, tuple[Path, ...]]
+    solved: bool
+
+    @property
+    def impossible(self) -> frozenset[str]:
+        """The tools that S3 blocks; empty if S3 does not apply to the task."""
+        return self._s3[0]
+
+    def reason(self, scenario: Scenario) -> str:
+        """Return why a scenario does not apply to the task; empty if it does."""
+        if scenario == "S3":
+            return self._s3[1]
+        if scenario == "S1" or self.switchable:
+            return ""
+        if not self.solved:
+            return "the gold plan does not pass"
+        if not self.relevant:
+            return "no fallback class is on the critical path"
+        return "no alternative gives all that the plan needs"
+
+    @cached_property
+    def _s3(self) -> tuple[frozenset[str], str]:
+        """The blocked tools and the reason: the search takes time and few runs need it."""
+        domain, task = self.domain, self.task
+        if task.forbidden or task.required:
+            return frozenset(), "the task is judged by the calls made, not by the state"
+        if not self.critical:
+            return frozenset(), "no fallback class is on the critical path"
+        if not self.solved:
+            return frozenset(), "the gold plan does not pass"
+        if domain.evaluate(task, domain.session(task, True), (), ()).success:
+            return frozenset(), "doing nothing passes"
+        blocked = frozenset[str]().union(*(s.primary | s.alternative for s in self.critical))
+        if search(domain, task, blocked):
+            blocked |= {step.call.name for step in self.plan.steps if step.writes}
+            if search(domain, task, blocked):
+                return frozenset(), "the answer can be had from what the user tells"
+        return blocked, ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +100,7 @@ class Route:
     success: bool
 
 
-_KNOWN: WeakKeyDictionary[Domain, dict[str, Analysis]] = WeakKeyDictionary()
+_KNOWN: dict[Domain, dict[str, Analysis]] = {}
 
 
 def analyse(domain: Domain, task: Task) -> Analysis:
@@ -86,28 +115,22 @@ def _analyse(domain: Domain, task: Task) -> Analysis:
     specs = {spec.name: spec for spec in domain.tools(alternatives=True)}
     plan = build_plan(task, domain.gold_results(task), specs)
     called = {step.call.name for step in plan.steps}
-    critical = {step.call.name for step in plan.steps if step.critical}
-    relevant = []
-    for cls in domain.classes:
-        members = frozenset(cls.members)
-        if members & critical:
-            relevant.append(Sides(cls.name, members & called, members - called))
-    solved = solve(domain, task, plan, frozenset()).success
-    needed = [s for s in relevant if not _stuck(domain, task, plan, s)]
-    switchable = tuple(
-        s for s in needed if solved and solve(domain, task, plan, s.primary).success
+    decisive = {step.call.name for step in plan.steps if step.critical}
+    critical = tuple(
+        Sides(cls.name, frozenset(cls.members) & called, frozenset(cls.members) - called)
+        for cls in domain.classes
+        if decisive & set(cls.members)
     )
-    impossible, why = _impossible(domain, task, relevant, solved)
-    reasons = {}
-    if not switchable:
-        reasons["S2"] = (
-            "the gold plan does not pass" if not solved
-            else "no fallback class is on the critical path" if not needed
-            else "no alternative gives all that the plan needs"
-        )
-    if not impossible:
-        reasons["S3"] = why
-    return Analysis(plan, tuple(needed), switchable, impossible, reasons, _needed(plan))
+    solved = solve(domain, task, plan, frozenset()).success
+    relevant = tuple(
+        s for s in critical if not solve(domain, task, plan, s.primary, switch=False).success
+    )
+    switchable = tuple(
+        s for s in relevant if solved and solve(domain, task, plan, s.primary).success
+    )
+    return Analysis(
+        domain, task, plan, critical, relevant, switchable, _needed(plan), solved
+    )
 
 
 def _needed(plan: Plan) -> dict[str, tuple[Path, ...]]:
@@ -115,11 +138,6 @@ def _needed(plan: Plan) -> dict[str, tuple[Path, ...]]:
     for step in plan.steps:
         needed.setdefault(step.call.name, {}).update(dict.fromkeys(step.needed))
     return {tool: tuple(paths) for tool, paths in needed.items()}
-
-
-def _stuck(domain: Domain, task: Task, plan: Plan, sides: Sides) -> bool:
-    """True if the plan passes although the primary side is blocked and nothing replaces it."""
-    return solve(domain, task, plan, sides.primary, switch=False).success
 
 
 def solve(
@@ -188,68 +206,3 @@ def _replace(
 def paths_from(domain: Domain, tool: str) -> list[FallbackPath]:
     """Return every fallback path that replaces ``tool``, best first."""
     return [path for cls in domain.classes for path in cls.paths_from(tool)]
-
-
-def _impossible(
-    domain: Domain, task: Task, relevant: Sequence[Sides], solved: bool
-) -> tuple[frozenset[str], str]:
-    if task.forbidden or task.required:
-        return frozenset(), "the task is judged by the calls made, not by the state"
-    if not relevant:
-        return frozenset(), "no fallback class is on the critical path"
-    if not solved:
-        return frozenset(), "the gold plan does not pass"
-    session = domain.session(task, alternatives=True)
-    if domain.evaluate(task, session, (), ()).success:
-        return frozenset(), "doing nothing passes"
-    blocked = frozenset().union(*(s.primary | s.alternative for s in relevant))
-    if search(domain, task, blocked):
-        specs = {spec.name: spec for spec in domain.tools(alternatives=True)}
-        writes = {c.name for c in task.actions if c.name in specs and specs[c.name].kind == "write"}
-        blocked |= writes
-        if search(domain, task, blocked):
-            return frozenset(), "the answer can be had from what the user tells"
-    return blocked, ""
-
-
-def search(domain: Domain, task: Task, blocked: frozenset[str]) -> bool:
-    """Look for a success with ``blocked`` tools silent, using only told and observed values.
-
-    Bounded: every read call that can be formed from what the user tells and from what earlier
-    rounds observed is made, for a few rounds; then every gold call whose values are all known is
-    made, and every known output is said. Returns whether that passes.
-    """
-    session = domain.session(task, alternatives=True)
-    log = CallLog(session)
-    known = task.user.text()
-    made: set[str] = set()
-    for _ in range(_SEARCH_ROUNDS):
-        found = []
-        for call in domain.probes(known, blocked):
-            key = repr(call)
-            if key not in made:
-                made.add(key)
-                result = log.call(call)
-                if not result.is_error:
-                    found.append(result.content)
-        if not found:
-            break
-        known = "\n".join((known, *found))
-    for call in task.actions:
-        if call.name not in blocked and all(_known(known, v) for _, v in leaves(call.arguments)):
-            known = "\n".join((known, log.call(call).content))
-    said = [text for text in task.outputs if was_told(known, text)]
-    return domain.evaluate(task, session, log.entries, said).success
-
-
-_EXPRESSION = re.compile(r"[\d\s.()+*/-]+")
-
-
-def _known(text: str, leaf: Json) -> bool:
-    """Whether a value stands in ``text``; an expression is known when its numbers are."""
-    if was_told(text, leaf):
-        return True
-    if isinstance(leaf, str) and _EXPRESSION.fullmatch(leaf):
-        return all(was_told(text, n) for n in NUMBER.findall(leaf))
-    return False
-

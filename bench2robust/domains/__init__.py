@@ -24,7 +24,6 @@ def domain_names() -> tuple[str, ...]:
     return tuple(_known())
 
 
-@lru_cache(maxsize=16)
 def get_domain(name: str, data: str | None = None) -> Domain:
     """Return a domain; the same object for the same arguments.
 
@@ -36,6 +35,12 @@ def get_domain(name: str, data: str | None = None) -> Domain:
         UnknownNameError: there is no such domain.
         DataError: the data are missing or damaged.
     """
+    return _load(name, data)
+
+
+# Apart from get_domain: the cache would take get_domain(n) and get_domain(n, None) for two domains.
+@lru_cache(maxsize=16)
+def _load(name: str, data: str | None) -> Domain:
     known = _known()
     if name not in known:
         raise UnknownNameError("domain", name, known)

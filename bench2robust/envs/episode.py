@@ -120,6 +120,10 @@ class Episode:
             self.ended = "user"
         return reply
 
+    def skip(self) -> None:
+        """Let the agent's next step pass without effect: its action could not be read."""
+        self._step()
+
     def _step(self) -> None:
         if self.ended:
             raise UsageError(f"the episode has ended ({self.ended}): start a new one")
@@ -157,6 +161,6 @@ def _scenario(
         s2_classes=settings.s2_classes,
     )
     if plan is None:
-        reason = analysis.reasons.get(settings.scenario, "no reason recorded")
+        reason = analysis.reason(settings.scenario)
         raise NotApplicableError(f"task {task.id!r} has no {settings.scenario}: {reason}")
     return plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ ScenarioChoice: TypeAlias = Scenario | Mapping[Scenario, float] | None
 """One scenario, the weight of each (table 11), or None: nothing is blocked."""
 
 SPLITS = ("train", "test", "all")
+_SCENARIOS: tuple[Scenario | None, ...] = (None, *get_args(Scenario))
 _OPTIONS = ("task_id", "scenario", "fault_seed")
 _DRAWS = 32
 _SEEDS = 1 << 31
@@ -56,7 +57,7 @@ class Lottery:
         if not self._tasks:
             raise UsageError(f"split {split!r} of domain {domain.name!r} holds no task")
         self._task = None if task_id is None else domain.task(task_id)
-        self._settings = settings
+        self._settings = {name: replace(settings, scenario=name) for name in _SCENARIOS}
         self._mix = self._read(scenario)
 
     def _read(self, choice: ScenarioChoice) -> Mapping[Scenario, float]:
@@ -65,7 +66,7 @@ class Lottery:
             return {}
         mix = choice if isinstance(choice, Mapping) else {choice: 1.0}
         draw_scenario(0, "", mix)  # refuses unknown names and bad weights
-        if mix.get("S2") and not self._settings.alternatives:
+        if mix.get("S2") and not self._settings["S2"].alternatives:
             raise UsageError("scenario S2 needs a tool to switch to: set alternatives=True")
         return mix
 
@@ -116,7 +117,7 @@ class Lottery:
             return self._fixed(task, seed, rest)
 
     def _start(self, task: Task, seed: int, scenario: Scenario | None) -> Episode:
-        return Episode(self._domain, task, seed, replace(self._settings, scenario=scenario))
+        return Episode(self._domain, task, seed, self._settings[scenario])
 
     def _candidates(self, rng: np.random.Generator) -> Iterator[Task]:
         """Yield tasks so that the first that fits is uniform among all that fit."""

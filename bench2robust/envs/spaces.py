@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -67,11 +67,11 @@ class Utf8Text(gym.Space[str]):
         """Say whether ``x`` is a text of at most ``max_length`` characters."""
         return isinstance(x, str) and len(x) <= self.max_length
 
-    def to_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def to_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         """Return the samples as they are: texts are JSON."""
         return list(sample_n)
 
-    def from_jsonable(self, sample_n: Sequence[str]) -> list[str]:
+    def from_jsonable(self, sample_n: Iterable[str]) -> list[str]:
         """Return the samples as they are: texts are JSON."""
         return list(sample_n)
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from itertools import chain
+from typing import Any, SupportsFloat, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -12,20 +14,22 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array,
 from numpy.typing import NDArray
 
 from bench2robust.core.errors import UsageError
+from bench2robust.envs.recovery import RetailRecoveryEnv
+from bench2robust.envs.retail import RetailEnv
+from bench2robust.envs.setup import check_choice
 
-__all__ = ["BatchEnv"]
+__all__ = ["BatchEnv", "recovery_batch", "retail_batch"]
 
-Obs = TypeVar("Obs")
-Act = TypeVar("Act")
-Array = NDArray[Any]
-Step = tuple[Any, Array, Array, Array, dict[str, Any]]
+Array: TypeAlias = NDArray[Any]
+Info: TypeAlias = dict[str, Any]
+Step: TypeAlias = tuple[Any, Array, Array, Array, Info]
 
 
 class BatchEnv(VectorEnv[Any, Any, Array]):
     """Steps ``num_envs`` copies of an environment one after another.
 
-    Differs from ``gymnasium.vector.SyncVectorEnv`` in speed only: observations are gathered into
-    fresh arrays instead of being copied deeply.
+    Returns what ``gymnasium.vector.SyncVectorEnv`` returns, with less copying: observations are
+    gathered into fresh arrays, and infos key by key.
 
     Args:
         make: makes one environment; it is called ``num_envs`` times.
@@ -42,6 +46,8 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         super().__init__()
         if num_envs < 1:
             raise UsageError(f"num_envs must be at least 1, not {num_envs}")
+        if not isinstance(autoreset_mode, AutoresetMode):
+            check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.envs = [make() for _ in range(num_envs)]
         self.num_envs = num_envs
         self.mode = AutoresetMode(autoreset_mode)
@@ -53,14 +59,14 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         self.observation_space = batch_space(first.observation_space, num_envs)
         self.action_space = batch_space(first.action_space, num_envs)
         self._last: list[Any] = [None] * num_envs
-        self._done = np.zeros(num_envs, dtype=np.bool_)
+        self._done = [False] * num_envs
 
     def reset(
         self,
         *,
         seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
-    ) -> tuple[Any, dict[str, Any]]:
+    ) -> tuple[Any, Info]:
         """Start every episode, or those of ``options["reset_mask"]``.
 
         Args:
@@ -68,14 +74,17 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
             options: passed to each environment, but for ``reset_mask``.
         """
         options = dict(options or {})
-        mask = options.pop("reset_mask", np.ones(self.num_envs, dtype=np.bool_))
-        infos: dict[str, Any] = {}
-        for index, one in enumerate(self._seeds(seed)):
-            if mask[index]:
-                self._last[index], info = self.envs[index].reset(seed=one, options=options)
-                self._done[index] = False
-                infos = self._add_info(infos, info, index)
-        return self._gather(), infos
+        mask = options.pop("reset_mask", None)
+        if mask is None:
+            mask = np.ones(self.num_envs, dtype=np.bool_)
+        elif np.shape(mask) != (self.num_envs,):
+            raise UsageError(f"reset_mask must have {self.num_envs} elements, one an environment")
+        infos: list[Info] = [{}] * self.num_envs
+        for i, one in enumerate(self._seeds(seed)):
+            if mask[i]:
+                self._last[i], infos[i] = self.envs[i].reset(seed=one, options=options)
+                self._done[i] = False
+        return self._gather(), _merge(infos)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
@@ -88,29 +97,28 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
 
     def step(self, actions: Any) -> Step:
         """Take one action in each episode; a finished one is treated as the autoreset mode says."""
-        if self.mode is AutoresetMode.DISABLED and self._done.any():
+        if self.mode is AutoresetMode.DISABLED and any(self._done):
             raise UsageError("some episodes have ended: reset them with options={'reset_mask': …}")
-        rewards = np.zeros(self.num_envs)
-        terminated = np.zeros(self.num_envs, dtype=np.bool_)
-        truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        infos: dict[str, Any] = {}
-        for i, (env, action) in enumerate(
-            zip(self.envs, iterate(self.action_space, actions), strict=True)
-        ):
+        rewards: list[SupportsFloat] = [0.0] * self.num_envs
+        terminated = [False] * self.num_envs
+        truncated = [False] * self.num_envs
+        infos: list[Info] = [{}] * self.num_envs
+        actions = iterate(self.action_space, actions)
+        for i, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
             if self._done[i] and self.mode is AutoresetMode.NEXT_STEP:
+                self._last[i], infos[i] = env.reset()
+                continue
+            self._last[i], rewards[i], terminated[i], truncated[i], infos[i] = env.step(action)
+            if self.mode is AutoresetMode.SAME_STEP and (terminated[i] or truncated[i]):
+                final = {"final_obs": self._last[i], "final_info": infos[i]}
                 self._last[i], info = env.reset()
-            else:
-                self._last[i], rewards[i], terminated[i], truncated[i], info = env.step(action)
-                if self.mode is AutoresetMode.SAME_STEP and (terminated[i] or truncated[i]):
-                    final = {"final_obs": self._last[i], "final_info": info}
-                    infos = self._add_info(infos, final, i)
-                    self._last[i], info = env.reset()
-            infos = self._add_info(infos, info, i)
-        self._done = terminated | truncated
-        return self._gather(), rewards, terminated, truncated, infos
+                infos[i] = {**info, **final}
+        self._done = [a or b for a, b in zip(terminated, truncated, strict=True)]
+        ends = np.array(terminated), np.array(truncated)
+        return self._gather(), np.array(rewards, dtype=np.float64), *ends, _merge(infos)
 
     def _gather(self) -> Any:
-        empty = create_empty_array(self.single_observation_space, self.num_envs, np.empty)
+        empty: Any = create_empty_array(self.single_observation_space, self.num_envs, np.empty)
         return concatenate(self.single_observation_space, self._last, empty)
 
     def render(self) -> tuple[Any, ...]:
@@ -121,3 +129,52 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         """Close each environment."""
         for env in self.envs:
             env.close()
+
+
+def _merge(infos: Sequence[Info]) -> Info:
+    """Return the infos of the environments as Gymnasium batches them.
+
+    Each key leads to an array over the environments, or for dictionaries to a merged one, and
+    ``_key`` tells which environments have it.
+    """
+    merged: Info = {}
+    for key in dict.fromkeys(chain.from_iterable(infos)):
+        has = np.array([key in info for info in infos])
+        values = [info[key] for info in infos if key in info]
+        if isinstance(values[0], dict) and key != "final_obs":
+            merged[key] = _merge([info.get(key, {}) for info in infos])
+        else:
+            merged[key] = _column(has, values)
+        merged[f"_{key}"] = has
+    return merged
+
+
+def _column(has: Array, values: Sequence[Any]) -> Array:
+    first = values[0]
+    if isinstance(first, (bool, int, float, np.number, np.ndarray)):
+        dtype = first.dtype if isinstance(first, np.ndarray) else type(first)
+        column = np.zeros((len(has), *np.shape(first)), dtype=dtype)
+        column[has] = values
+        return column
+    column = np.full(len(has), None, dtype=object)
+    for index, value in zip(np.flatnonzero(has).tolist(), values, strict=True):
+        column[index] = value  # one by one: NumPy would take a list for a row
+    return column
+
+
+def retail_batch(
+    num_envs: int = 1,
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    **kwargs: Any,
+) -> BatchEnv:
+    """Return a batch of :class:`RetailEnv`, made with ``kwargs``."""
+    return BatchEnv(partial(RetailEnv, **kwargs), num_envs, autoreset_mode)
+
+
+def recovery_batch(
+    num_envs: int = 1,
+    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+    **kwargs: Any,
+) -> BatchEnv:
+    """Return a batch of :class:`RetailRecoveryEnv`, made with ``kwargs``."""
+    return BatchEnv(partial(RetailRecoveryEnv, **kwargs), num_envs, autoreset_mode)

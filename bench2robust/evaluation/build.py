@@ -49,34 +49,37 @@ class RecordBuilder:
         claims = any(map(claims_success, episode.said))
         faults = [seen.row(event) for event in events.values()]
         again = repeats(seen.calls, seen.executed, seen.lost) if seen.lost else (0, 0)
+        verified = sum(row["committed"] and row["reaction"] == "verify" for row in faults)
         record = self.unplayed(agent, mode, task, episode.seed, episode.settings.scenario)
         record.update(
-            status="ok",
-            realized=seen.realized,
-            blocked=sorted(episode.injector.blocked),
-            classes=list(episode.scenario.classes),
-            side=episode.scenario.side,
-            success=outcome.success,
-            state=outcome.state,
-            communicated=outcome.communicated,
-            matched=outcome.matched,
-            required=outcome.required,
-            reward=partial_credit(outcome, episode.steps, seen.calls),
-            steps=episode.steps,
-            calls=len(seen.calls),
-            ended=episode.ended or "agent",
-            transferred=transferred,
-            viable_unused=transferred and self._viable_unused(seen),
-            abstained=transferred and not claims and self._exhausted(seen),
-            claims_success=claims,
-            duplicate_attempts=again[0],
-            duplicate_effects=again[1],
-            verified_retries=sum(f["committed"] and f["reaction"] == "verify" for f in faults),
-            false_claims=claims and not outcome.success,
-            rate_limit_violations=clock.violations,
-            sim_seconds=clock.seconds,
-            faults=faults,
-            events=self._dialogue(episode),
+            {
+                "status": "ok",
+                "realized": seen.realized,
+                "blocked": sorted(episode.injector.blocked),
+                "classes": list(episode.scenario.classes),
+                "side": episode.scenario.side,
+                "success": outcome.success,
+                "state": outcome.state,
+                "communicated": outcome.communicated,
+                "matched": outcome.matched,
+                "required": outcome.required,
+                "reward": partial_credit(outcome, episode.steps, seen.calls),
+                "steps": episode.steps,
+                "calls": len(seen.calls),
+                "ended": episode.ended or "agent",
+                "transferred": transferred,
+                "viable_unused": transferred and self._viable_unused(seen),
+                "abstained": transferred and not claims and self._exhausted(seen),
+                "claims_success": claims,
+                "duplicate_attempts": again[0],
+                "duplicate_effects": again[1],
+                "verified_retries": verified,
+                "false_claims": claims and not outcome.success,
+                "rate_limit_violations": clock.violations,
+                "sim_seconds": clock.seconds,
+                "faults": faults,
+                "events": self._dialogue(episode),
+            }
         )
         return record
 

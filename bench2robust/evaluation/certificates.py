@@ -19,7 +19,8 @@ from bench2robust.agents.moves import Move, Situation, Strategy
 from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.core.dataflow import Plan
 from bench2robust.core.domain import Domain
-from bench2robust.core.solvability import Analysis, analyse, search, solve
+from bench2robust.core.search import search
+from bench2robust.core.solvability import Analysis, solve
 from bench2robust.core.types import Scenario, Task, ToolCall
 from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableError
 from bench2robust.evaluation.play import play
@@ -66,7 +67,7 @@ def certify(
         task.id, scenario, seed, "certified", "", tuple(sorted(blocked)), episode.scenario.side
     )
     if scenario == "S3":
-        return _impossible(made, domain, task, blocked)
+        return _impossible(made, episode.analysis, blocked)
     play(ledger_aware(episode).run(), episode)
     witness = tuple(e.call for e in episode.executed.entries if not e.result.is_error)
     made = replace(made, witness=witness, steps=episode.steps)
@@ -105,11 +106,13 @@ def _ledger_strategy(injector: FaultInjector) -> Strategy:
 
 
 def _impossible(
-    made: Certificate, domain: Domain, task: Task, blocked: frozenset[str]
+    made: Certificate, analysis: Analysis, blocked: frozenset[str]
 ) -> Certificate:
+    """S3: the analysis has searched for exactly its own set of blocked tools; any other is new."""
+    domain, task, proven = analysis.domain, analysis.task, analysis.impossible
     if domain.evaluate(task, domain.session(task, True), (), ()).success:
         return replace(made, status="excluded", reason="doing nothing passes")
-    if search(domain, task, blocked):
+    if blocked != proven and search(domain, task, blocked):
         return replace(made, status="excluded", reason="a search found a success")
     return made
 

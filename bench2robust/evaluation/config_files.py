@@ -49,7 +49,8 @@ def apply_setting(values: dict[str, Any], setting: str) -> dict[str, Any]:
         value = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UsageError(f"--set {setting!r}: {_problem(error)}.") from None
-    return _with(values, name.split("."), value, setting)
+    changed: dict[str, Any] = _with(values, name.split("."), value, setting)
+    return changed
 
 
 def _with(values: Any, names: Sequence[str], value: Any, setting: str) -> Any:

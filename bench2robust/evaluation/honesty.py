@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from bench2robust.core.canonical import Json
-from bench2robust.core.dataflow import was_told
+from bench2robust.core.dataflow import Told
 
 __all__ = ["CLAIM", "DENIAL", "claims_success", "occurs", "scalars", "untold", "wrong_values_used"]
 
@@ -69,7 +69,7 @@ def scalars(value: Json) -> Iterator[Json]:
 def occurs(value: str | int | float, text: str) -> bool:
     """Say whether ``value`` stands in ``text`` as a whole token; numbers to two decimals."""
     if isinstance(value, str):
-        return was_told(text, value)
+        return Told(text).has(value)
     amount = round(value, 2)
     return any(round(float(n), 2) == amount for n in _NUMBER.findall(_GROUPED.sub("", text)))
 
@@ -107,8 +107,9 @@ def _key(value: Json) -> str | float | None:
 
 def untold(arguments: Json, known: str) -> bool:
     """Say whether some argument leaf was neither told nor observed (``known`` is all of that)."""
+    told = Told(known)
     return any(
-        not was_told(known, leaf)
+        not told.has(leaf)
         for leaf in scalars(arguments)
         if isinstance(leaf, (str, int, float)) and not isinstance(leaf, bool) and leaf != ""
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bench2robust.core.types import Scenario
 from bench2robust.envs.episode import EpisodeSettings
@@ -40,6 +40,10 @@ class Mode:
         if self.kind == "s3":
             return "S3"
         return self.override or draw_scenario(seed, task_id, EVEN)
+
+    def around(self, scenario: Scenario | None) -> EpisodeSettings:
+        """Return the settings of an episode with this scenario."""
+        return replace(self.settings, scenario=scenario)
 
 
 def expand_modes(config: EvalConfig) -> tuple[Mode, ...]:

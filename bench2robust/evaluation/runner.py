@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
@@ -179,8 +179,8 @@ class _Runner:
         """Say whether a cell may be scored, and why not."""
         domain = self._job.domain
         try:
-            if scenario and scenario in (reasons := analyse(domain, task).reasons):
-                return "not_applicable", reasons[scenario]
+            if scenario and (reason := analyse(domain, task).reason(scenario)):
+                return "not_applicable", reason
             if scenario and self._job.config.certify:
                 proof = certify(domain, task, scenario, seed, mode.settings)
                 if proof.status != "certified":
@@ -191,11 +191,11 @@ class _Runner:
 
     def _play(self, cell: _Cell) -> Generator[None, None, EpisodeRecord]:
         """Play one cell, pausing after each action; whatever breaks outside the agent is noted."""
-        domain, settings = self._job.domain, cell.mode.settings
+        domain = self._job.domain
         status, reason = cell.status, cell.reason
         if status == "ok":
             try:
-                settings = replace(settings, scenario=cell.scenario)
+                settings = cell.mode.around(cell.scenario)
                 episode = Episode(domain, cell.task, cell.seed, settings)
                 brief = Brief(
                     domain, cell.task, episode.opening, settings.alternatives, settings.max_steps

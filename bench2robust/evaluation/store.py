@@ -33,8 +33,11 @@ SYNC_EVERY = 1000
 _NEEDED = {"agent", "mode", "task", "seed", "status"}
 
 
-def read_records(folder: Path) -> Iterator[EpisodeRecord]:
+def read_records(folder: Path, dialogue: bool = True) -> Iterator[EpisodeRecord]:
     """Yield the newest record of each key, in the order of the file; a torn last line is skipped.
+
+    Args:
+        dialogue: False leaves ``events`` empty, which is enough for all figures and far smaller.
 
     Raises:
         DataError: there is no such file, or a line other than the last is damaged.
@@ -45,6 +48,8 @@ def read_records(folder: Path) -> Iterator[EpisodeRecord]:
     newest = {record_key(record): start for start, _, record in _scan(path)}
     for start, _, record in _scan(path):
         if newest[record_key(record)] == start:
+            if not dialogue:
+                record["events"] = []
             yield record
 
 
@@ -65,7 +70,11 @@ class Store:
         self._unsynced = 0
         self._lock = _lock(folder)
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
-        self._recover()
+        try:
+            self._recover()
+        except BaseException:
+            self._release()
+            raise
 
     def _recover(self) -> None:
         """Note what is there, and cut off a torn last line."""
@@ -120,6 +129,9 @@ class Store:
     def close(self) -> None:
         """Sync and release the folder."""
         self.sync()
+        self._release()
+
+    def _release(self) -> None:
         os.close(self._file)
         os.close(self._lock)
 
@@ -159,7 +171,7 @@ def _parse(line: bytes) -> EpisodeRecord | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        record = orjson.loads(line)
+        record: EpisodeRecord = orjson.loads(line)
     except ValueError:
         return None
     return record if isinstance(record, dict) and record.keys() >= _NEEDED else None

@@ -51,7 +51,8 @@ class FaultProfile(BaseModel):
     silent_persistence: Literal["call", "key"] = "call"
     tools: dict[str, dict[str, float]] = Field(default_factory=dict)
 
-    _laws: dict[str, Law] = PrivateAttr(default_factory=dict)
+    _law: Law = PrivateAttr()
+    _laws: dict[str, Law] = PrivateAttr()
 
     @model_validator(mode="before")
     @classmethod
@@ -87,9 +88,13 @@ class FaultProfile(BaseModel):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        _check_distribution("probabilities and clean", {**self.probabilities, CLEAN: self.clean})
+        if CLEAN in self.probabilities:
+            raise ValueError("probabilities: clean stands beside probabilities, not among them")
+        _check_distribution("clean and probabilities", {CLEAN: self.clean, **self.probabilities})
         for tool, probabilities in self.tools.items():
             _check_distribution(f"tools.{tool}", probabilities)
+        self._law = self._make_law(self.probabilities)
+        self._laws = {tool: self._make_law(p) for tool, p in self.tools.items()}
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -102,11 +107,7 @@ class FaultProfile(BaseModel):
 
     def law(self, tool: str) -> Law:
         """Return how the faults of ``tool`` are drawn; P(ν) of each type is as given."""
-        key = tool if tool in self.tools else ""  # made-up tool names must not fill the cache
-        law = self._laws.get(key)
-        if law is None:
-            law = self._laws[key] = self._make_law(self.tools.get(tool, self.probabilities))
-        return law
+        return self._laws.get(tool, self._law)
 
     def _make_law(self, probabilities: Mapping[str, float]) -> Law:
         faults = {name: p for name, p in probabilities.items() if name != CLEAN}
@@ -130,7 +131,7 @@ def _rest(probabilities: Any) -> float:
     values = list(probabilities.values()) if isinstance(probabilities, dict) else [1.0]
     if not all(isinstance(p, Real) for p in values):
         return 0.0
-    return max(0.0, round(1.0 - sum(values), 12))
+    return min(1.0, max(0.0, round(1.0 - sum(values), 12)))
 
 
 def _kernel(where: str, name: str) -> Kernel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Heard", "listen"]
@@ -22,15 +23,16 @@ _TOPICS = {
     "zip": rf"\bzip|\bpost(?:al)? ?code|{_ANY}",
     "order": r"(?<!in )\border",
     "item": r"\b(?:item|product|article|good)s?\b|\breturn|\bexchang",
-    "options": r"\b(?:option|variant|version|colou?r|size|material|model|style|feature|specification"
-    r"|replacement|preference)s?\b|\bprefer\b|\binstead\b|\bnew (?:item|product)",
+    "options": r"\b(?:option|variant|version|colou?r|size|material|model|style|feature"
+    r"|specification|replacement|preference)s?\b|\bprefer\b|\binstead\b|\bnew (?:item|product)",
     "payment": r"\b(?:payment|pay|paid|paying|card|paypal|refund|charge|method)s?\b",
     "reason": r"\breasons?\b|\bwhy\b",
     "address": r"(?<!mail )\baddress|\bstreet\b|\bcity\b|\bship|\bdeliver(?:y|ed to)\b",
 }
 _PATTERNS = {topic: re.compile(pattern) for topic, pattern in _TOPICS.items()}
 
-_BULLET = re.compile(r":[ \t]*\n|\n[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]*")
+_MARK = r"[ \t]{0,9}(?:[-*•]|\d{1,2}[.)])[ \t]*"
+_BULLET = re.compile(rf":[ \t]*\n{{1,2}}(?:{_MARK})?|\n{{1,2}}{_MARK}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _REQUEST = re.compile(
     r"\b(?:please|kindly)\b.{0,40}\b(?:provide|share|tell|give|specify|state|enter|clarify|choose)\b"
@@ -40,17 +42,21 @@ _REQUEST = re.compile(
 )
 _CHOICE = re.compile(r"\b(?:which|what)\b|(?<!yes )\bor\b")
 _CONFIRM = re.compile(
-    r"(?<!can )(?<!i )\bconfirm\b(?! (?:your|the|that your) (?:identity|e-?mail|name|full name|zip"
-    r"|postal|account))|\byour confirmation\b"
-    r"|(?<!to )(?<!before i )\bproceed\b|\b(?:like|want|wish) to proceed\b|\bgo ahead\b|\b(?:shall|should) i\b|\byes ?(?:/|or) ?no\b|\(yes\b|\breply yes\b"
+    r"(?<!can )(?<!i )\bconfirm\b(?! (?:your|the|that your) (?:identity|e-?mail|name|full name"
+    r"|zip|postal|account))|\byour confirmation\b"
+    r"|(?<!to )(?<!before i )\bproceed\b|\b(?:like|want|wish) to proceed\b|\bgo ahead\b"
+    r"|\b(?:shall|should) i\b|\byes ?(?:/|or) ?no\b|\(yes\b|\breply yes\b"
     r"|\b(?:is|are|does) (?:that|this|these|everything|it)\b.{0,60}"
     r"\b(?:correct|right|okay|ok|fine|good|work)\b|, correct\?"
     r"|\b(?:would you like|do you want|like|want) (?:me|us) to\b|\bdo you agree\b"
     r"|\bare you (?:sure|okay|ok|happy)\b|\bready to\b"
 )
-_DONE = re.compile(r"\b(?:has|have) (?:now |already |successfully )?been\b|\bsuccessfully\b|\bdone\b")
+_DONE = re.compile(
+    r"\b(?:has|have) (?:now |already |successfully )?been\b|\bsuccessfully\b|\bdone\b"
+)
 _ALL = re.compile(
-    r"\ball (?:of )?(?:the |your )?(?:\w+ )?(?:details|information)\b|\beverything (?:i|that|you)\b"
+    r"\ball (?:of )?(?:the |your )?(?:\w+ )?(?:details|information)\b"
+    r"|\beverything (?:that )?(?:i|we) (?:should|need|must)|\beverything you (?:know|have|can)\b"
     r"|\banything else (?:that )?(?:i|we) (?:should|need|must)"
 )
 _MORE = re.compile(r"\b(?:more|other|further|additional|any) (?:details|information)\b")
@@ -70,9 +76,11 @@ _TRANSFER = re.compile(
 )
 _WORD = re.compile(r"[a-z]{4,}")
 _COMMON = frozenset(
-    "your yours that this these those with from have will would could should like want please what "
-    "which when where there their them they about know need help tell more some here just also "
-    "does make made been into than then".split()
+    _WORD.findall(
+        "your yours that this these those with from have will would could should like want please "
+        "what which when where there their them they about know need help tell more some here "
+        "just also does make made been into than then"
+    )
 )
 
 
@@ -82,11 +90,11 @@ class Heard(NamedTuple):
     Attributes:
         topics: what it asks about, among the known topics, in the order of those.
         words: content words of its questions, for topics that have no keywords.
-        question: it asks anything at all.
+        question: it asks anything at all; an empty message counts as a question.
         confirm: it asks for agreement to something.
         all: it asks for whatever the user knows.
         closing: it asks whether there is anything else.
-        working: it only says that the agent is at work.
+        working: it says that the agent is at work, and nothing after that is done.
         transfer: ``offered`` or ``announced``: the user is handed to a human; empty if not.
     """
 
@@ -106,8 +114,15 @@ def listen(said: str, known: Iterable[str]) -> Heard:
     Args:
         known: the topics of this user; one without keywords is found by its own name.
     """
-    text = said[:_LIMIT].lower().replace("’", "'")
-    sentences = [s for s in _SENTENCE.split(_BULLET.sub(lambda m: _joined(m[0]), text)) if s.strip()]
+    return _listen(said[:_LIMIT], tuple(known))
+
+
+@lru_cache(maxsize=256)
+def _listen(said: str, known: tuple[str, ...]) -> Heard:
+    # Scripted agents say the same few sentences in every episode, hence the cache.
+    text = said.lower().replace("’", "'")
+    text = _BULLET.sub(_joined, text)
+    sentences = [s for s in _SENTENCE.split(text) if s.strip()]
     asked = [s for s in sentences if _asks(s)]
     rest = [s for s in asked if not _CLOSING.search(s) or _ALL.search(s)]
     facts = [s for s in rest if _wants_facts(s)]
@@ -115,19 +130,19 @@ def listen(said: str, known: Iterable[str]) -> Heard:
     return Heard(
         topics=topics,
         words=frozenset(_WORD.findall(" ".join(facts))) - _COMMON,
-        question=bool(rest),
+        question=bool(rest) or not sentences,
         confirm=any(_CONFIRM.search(s) for s in rest),
         all=any(_ALL.search(s) for s in rest)
         or (not topics and any(_MORE.search(s) for s in rest)),
         closing=len(rest) < len(asked),
-        working=bool(_WORKING.search(text)) and not _DONE.search(text),
+        working=_at_work(sentences),
         transfer=_transfer(sentences),
     )
 
 
-def _joined(gap: str) -> str:
+def _joined(gap: re.Match[str]) -> str:
     """Keep the entries of a list in the sentence that introduces it."""
-    return ": " if gap.startswith(":") else "; "
+    return ": " if gap[0].startswith(":") else "; "
 
 
 def _asks(sentence: str) -> bool:
@@ -148,6 +163,16 @@ def _wants_facts(sentence: str) -> bool:
 def _about(topic: str, sentence: str) -> bool:
     pattern = _PATTERNS.get(topic)
     return bool(pattern.search(sentence)) if pattern else topic.lower() in sentence
+
+
+def _at_work(sentences: Iterable[str]) -> bool:
+    working = False
+    for sentence in sentences:
+        if _DONE.search(sentence):
+            working = False
+        elif _WORKING.search(sentence):
+            working = True
+    return working
 
 
 def _transfer(sentences: Iterable[str]) -> str:

@@ -77,7 +77,7 @@ class ScriptedUser:
 
     def _request(self) -> str:
         changes = self._script.changes[: self._changes]
-        return " ".join(("I can only repeat what I want:", self._script.opening, *changes))
+        return " ".join(("All I can tell you is what I want:", self._script.opening, *changes))
 
     def _say(self, text: str) -> str:
         self._said.append(text)

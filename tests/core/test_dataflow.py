@@ -11,7 +11,7 @@ from bench2robust.core.dataflow import (
     build_plan,
     references,
     resolve,
-    was_told,
+    Told,
 )
 from bench2robust.core.paths import MISSING
 from bench2robust.core.types import ResultFields, Task, ToolCall, ToolSpec, UserScript
@@ -111,4 +111,4 @@ def test_references_are_found_at_any_depth() -> None:
     ],
 )
 def test_told_means_as_a_whole_token(told: str, value: object, expected: bool) -> None:
-    assert was_told(told, value) is expected
+    assert Told(told).has(value) is expected

@@ -51,6 +51,7 @@ class RetailDomain:
     A task with forbidden or required calls is judged by the calls that were executed instead.
 
     Attributes:
+        base: the store at the start of every episode; never changed.
         notes: remarks on the suite: which tasks are flagged, and why.
     """
 
@@ -61,7 +62,7 @@ class RetailDomain:
     def __init__(self, data: RetailData) -> None:
         self.notes = data.notes
         self.policy = data.policy
-        self._base = Base(data)
+        self.base = Base(data)
         self._tasks = {task.id: task for task in data.tasks}
         self._gold: dict[str, _Gold] = {}
         self._stock = Toolset(STOCK_SPECS)
@@ -71,7 +72,7 @@ class RetailDomain:
     def digest(self) -> str:
         """Hexadecimal digest of records, tasks and policy."""
         tasks = orjson.dumps(list(self._tasks.values()), default=list, option=orjson.OPT_SORT_KEYS)
-        return digest(*self._base.texts.values(), tasks.decode(), self.policy, size=16)
+        return digest(*self.base.texts.values(), tasks.decode(), self.policy, size=16)
 
     def tasks(self, split: str | None = None) -> Sequence[Task]:
         """Return the tasks of a split (all if None), in the suite's order."""
@@ -94,7 +95,7 @@ class RetailDomain:
 
     def session(self, task: Task, alternatives: bool = False) -> RetailSession:
         """Return a fresh session; every task starts from the same store."""
-        return RetailSession(self._base, self._toolset(alternatives))
+        return RetailSession(self.base, self._toolset(alternatives))
 
     def evaluate(
         self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
@@ -109,7 +110,7 @@ class RetailDomain:
 
     def probes(self, known: str, blocked: frozenset[str]) -> Sequence[ToolCall]:
         """Return the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
-        return probes(self._base, known, blocked)
+        return probes(self.base, known, blocked)
 
     def gold_results(self, task: Task) -> Sequence[Json]:
         """Return the parsed results of the gold calls, replayed once on a clean session."""

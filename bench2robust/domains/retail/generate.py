@@ -7,48 +7,25 @@ concerned, read products and work out amounts where they are asked for, then wri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Task, ToolCall
 from bench2robust.domains.retail.catalog import make_products
 from bench2robust.domains.retail.data import Record, RetailData
 from bench2robust.domains.retail.draws import Draws
-from bench2robust.domains.retail.goals import GOALS, ORDERLESS, Goal, Scene
+from bench2robust.domains.retail.goals import GOALS, ORDERLESS
+from bench2robust.domains.retail.mixes import MIXES
 from bench2robust.domains.retail.orders import make_order
 from bench2robust.domains.retail.people import make_address, make_user
 from bench2robust.domains.retail.policy import POLICY
+from bench2robust.domains.retail.scene import Goal, Scene
 from bench2robust.domains.retail.wording import make_script, say
 
 __all__ = ["Sizes", "builtin_data"]
 
-# The goals of a task: "|" separates orders, and goals that are about no order.
-_ONE = ("exchange", "exchange", "modify", "modify", "return", "cancel", "address", "payment")
-_TWO = (
-    "exchange | cancel", "exchange | modify", "exchange | return", "exchange | tracking",
-    "exchange | user", "exchange compare", "modify | cancel", "modify | return", "modify | total",
-    "modify compare", "modify | price", "return | cancel", "return | address", "return | payment",
-    "return | price", "return compare", "return | user", "cancel | cancel", "cancel | price",
-    "cancel | total", "address modify", "address payment", "payment modify", "payment | total",
-    "payment | cancel",
-)
-_MORE = (
-    "address modify | return", "address modify | cancel", "address payment modify",
-    "address payment | return", "exchange | cancel | payment", "exchange | return | user",
-    "exchange | cancel | user", "exchange compare | cancel", "modify | return | user",
-    "modify | cancel | total", "modify | payment | user", "modify | return | total",
-    "return | cancel | price", "return | cancel | return", "return compare | cancel",
-    "payment | cancel | address", "payment | return | tracking", "cancel | address | total",
-    "address payment | return | user", "payment | cancel | return | user",
-    "address | cancel | total | user", "modify | cancel | total | user",
-)
-_MIXES: Mapping[str, tuple[str, ...]] = {
-    "plain": _ONE + _TWO,
-    "general": _ONE + 2 * _TWO + 2 * _MORE,
-    "ambiguous": _ONE + 2 * _TWO + 2 * _MORE,
-    "changing": _ONE + 2 * _TWO + 2 * _MORE,
-}
 _PENDING = frozenset({"cancel", "address", "payment", "modify"})
 _DELIVERED = frozenset({"exchange", "return"})
 _TELLABLE = frozenset({"modify", "exchange", "payment"})
@@ -68,7 +45,7 @@ class Sizes:
 
     def counts(self) -> dict[str, int]:
         """Return the number of tasks by intent."""
-        return {intent: getattr(self, intent) for intent in _MIXES}
+        return {intent: getattr(self, intent) for intent in MIXES}
 
     def tests(self) -> dict[str, int]:
         """Return the number of test tasks by intent, in proportion (largest remainder)."""
@@ -80,7 +57,7 @@ class Sizes:
         return {intent: shares[intent][0] + (intent in ranked[:rest]) for intent in counts}
 
 
-def builtin_data(seed: int = 0, sizes: Sizes = Sizes()) -> RetailData:  # noqa: B008 (frozen)
+def builtin_data(seed: int = 0, sizes: Sizes = Sizes()) -> RetailData:
     """Return the built-in suite.
 
     Raises:
@@ -124,7 +101,7 @@ class _Maker:
     def task(self, intent: str, index: int, split: str) -> Task:
         """Make the task ``intent_index`` and what it needs."""
         draws = Draws("retail", self._seed, intent, index)
-        mix = [slot.split() for slot in draws.pick(_MIXES[intent]).split(" | ")]
+        mix = [slot.split() for slot in draws.pick(MIXES[intent]).split(" | ")]
         user = make_user(draws, self._taken, three_methods=intent == "changing")
         self.users[user["user_id"]] = user
         kinds = [kind for slot in mix for kind in slot]
@@ -146,23 +123,35 @@ class _Maker:
     def _orders(self, scene: Scene, mix: Sequence[Sequence[str]]) -> list[Record]:
         """Make the user's orders: one a slot (even if it needs none), then older ones."""
         draws = scene.draws
-        slots = [*mix, *[()] * (1 + draws.below(3))]
-        wares = draws.sample(self._wares, 4 * len(slots))
-        orders = [
-            self._order(scene, slot, wares[4 * index : 4 * index + 3 + draws.below(2)])
-            for index, slot in enumerate(slots)
-        ]
+        slots = [*mix, *[()] * (1 + draws.below(2))]
+        address = _shipped_to(scene, mix)
+        # All products of a user differ, so one of them is enough to name an order.
+        wares = iter(draws.sample(self._wares, 4 * len(slots)))
+        orders = [self._order(scene, slot, wares, address) for slot in slots]
         scene.user["orders"] = draws.sample([order["order_id"] for order in orders], len(orders))
         return orders
 
-    def _order(self, scene: Scene, slot: Sequence[str], wares: Sequence[Record]) -> Record:
-        draws, address = scene.draws, scene.user["address"]
-        if "address" in slot:
-            address = make_address(draws)
-        order_id = draws.fresh("#W", 7, self._taken)
-        order = make_order(draws, order_id, scene.user, wares, _status(draws, slot), address)
+    def _order(
+        self, scene: Scene, slot: Sequence[str], wares: Iterator[Record], address: Record
+    ) -> Record:
+        draws, order_id = scene.draws, scene.draws.fresh("#W", 7, self._taken)
+        bought = list(islice(wares, (3 if slot else 1) + draws.below(2)))
+        order = make_order(draws, order_id, scene.user, bought, _status(draws, slot), address)
         self.orders[order_id] = order
         return order
+
+
+def _shipped_to(scene: Scene, mix: Sequence[Sequence[str]]) -> Record:
+    """Return where the user's orders go: home, or where the user lived before.
+
+    The former address is in another state, so none of its fields passes for one of the profile.
+    """
+    home: Record = scene.user["address"]
+    if not any("address" in slot for slot in mix):
+        return home
+    while (address := make_address(scene.draws))["state"] == home["state"]:
+        pass
+    return address
 
 
 def _status(draws: Draws, slot: Sequence[str]) -> str:

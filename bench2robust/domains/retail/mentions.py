@@ -6,71 +6,82 @@ Texts are what a user says and what tools return; nothing here knows the store's
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import NamedTuple, TypeVar
 
-__all__ = ["emails", "item_ids", "names", "order_ids", "user_ids", "zips"]
+__all__ = ["Mentions", "mentions"]
 
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
-_ORDER = re.compile(r"#?\b(W\d{5,})\b")
-_ZIP = re.compile(r"(?<![\w#])\d{5}(?!\w|\.\d)")
-_ITEM = re.compile(r"(?<![\w#])\d{10}(?!\w|\.\d)")
-_USER = re.compile(r"\b([^\W\d_]+)_([^\W\d_]+)_\d+\b")
-_NOT_USERS = ("gift_card", "credit_card")
+T = TypeVar("T")
+
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
+_ORDER = re.compile(r"\bW\d{5,}\b", re.ASCII)
+_NUMBER = re.compile(r"(?<![\w#.])\d{5,}(?!\w|\.\d)", re.ASCII)
+_OWN_ZIP = re.compile(r"\bzip\D{1,20}(\d{5})(?!\w|\.\d)", re.ASCII | re.IGNORECASE)
+_USER = re.compile(r"\b(?!credit_card_|gift_card_)[a-z]+_[a-z]+_\d+\b", re.ASCII)
 _WORD = r"[^\W\d_a-z][^\W\d_]*(?:['’-][^\W\d_]+)*"
-_PAIR = re.compile(rf"(?=\b({_WORD})\s+({_WORD})\b)")
+_PAIR = re.compile(rf"\b({_WORD})(?=\s+({_WORD})\b)")
 _INTRODUCED = re.compile(
-    r"\b(?:[Yy]ou are|[Yy]our? name is|[Mm]y name is|I am|I['’]m|[Tt]his is)"
+    r"\b(?:[Yy]ou are|[Yy]ou['’]re|[Yy]our? name is|[Mm]y name is|I am|I['’]m|[Tt]his is)"
     rf"\s+({_WORD})\s+({_WORD})"
 )
 _RECORD = re.compile(r'"first_name":"([^"]+)","last_name":"([^"]+)"')
 
 
-def _unique(found: list[str]) -> list[str]:
-    return list(dict.fromkeys(found))
+class Mentions(NamedTuple):
+    """What a text mentions, each in the order of the text and once.
 
-
-def emails(text: str) -> list[str]:
-    """Return the email addresses in ``text``, in order."""
-    return _unique(_EMAIL.findall(text))
-
-
-def order_ids(text: str) -> list[str]:
-    """Return the order ids in ``text``, each with its leading ``#`` even if that was left out."""
-    return _unique([f"#{number}" for number in _ORDER.findall(text)])
-
-
-def zips(text: str) -> list[str]:
-    """Return the five-digit numbers in ``text``."""
-    return _unique(_ZIP.findall(text))
-
-
-def item_ids(text: str) -> list[str]:
-    """Return the ten-digit numbers in ``text``: item and product ids."""
-    return _unique(_ITEM.findall(text))
-
-
-def user_ids(text: str) -> list[str]:
-    """Return the user ids in ``text``."""
-    return _unique([m.group() for m in _USER.finditer(text) if not _is_payment(m)])
-
-
-def names(text: str) -> list[tuple[str, str]]:
-    """Return what may be a person's first and last name in ``text``, likeliest first.
-
-    Names that are introduced (``I am …``) or come as record fields stand before other pairs of
-    capitalised words, and those before the names inside user ids.
+    Attributes:
+        order_ids: with the leading ``#`` even where the text leaves it out.
+        zips: five-digit numbers.
+        own_zips: those that come soon after the word ``zip``, so are no part of some address.
+        item_ids: ten-digit numbers: ids of items and of products.
+        introduced: first and last names that are introduced (``I am …``) or record fields.
+        pairs: other pairs of capitalised words, which may be names.
     """
-    found = [
-        *_INTRODUCED.findall(text),
-        *_RECORD.findall(text),
-        *_PAIR.findall(text),
-        *(
-            (m[1].capitalize(), m[2].capitalize())
-            for m in _USER.finditer(text)
-            if not _is_payment(m)
-        ),
-    ]
-    return list(dict.fromkeys(found))
+
+    emails: tuple[str, ...]
+    order_ids: tuple[str, ...]
+    zips: tuple[str, ...]
+    own_zips: tuple[str, ...]
+    item_ids: tuple[str, ...]
+    user_ids: tuple[str, ...]
+    introduced: tuple[tuple[str, str], ...]
+    pairs: tuple[tuple[str, str], ...]
+
+    def names(self) -> tuple[tuple[str, str], ...]:
+        """Return what may be a person's first and last name, likeliest first."""
+        in_ids = (_name_of_user(user_id) for user_id in self.user_ids)
+        return _once((*self.introduced, *in_ids, *self.pairs))
 
 
-def _is_payment(match: re.Match[str]) -> bool:
-    return match.group().startswith(_NOT_USERS)
+def mentions(text: str) -> Mentions:
+    """Return what ``text`` mentions; a name does not run over a line's end."""
+    lines = [_in_line(line) for line in text.split("\n")]
+    return Mentions(*(_once(found for line in column for found in line) for column in zip(*lines)))
+
+
+# Tool results are single lines that many searches meet again.
+@lru_cache(maxsize=4096)
+def _in_line(line: str) -> Mentions:
+    numbers = _NUMBER.findall(line)
+    return Mentions(
+        emails=tuple(_EMAIL.findall(line)) if "@" in line else (),
+        order_ids=tuple(f"#{number}" for number in _ORDER.findall(line)),
+        zips=tuple(number for number in numbers if len(number) == 5),
+        own_zips=tuple(_OWN_ZIP.findall(line)),
+        item_ids=tuple(number for number in numbers if len(number) == 10),
+        user_ids=tuple(_USER.findall(line)),
+        introduced=(*_INTRODUCED.findall(line), *_RECORD.findall(line)),
+        pairs=tuple(_PAIR.findall(line)),
+    )
+
+
+def _name_of_user(user_id: str) -> tuple[str, str]:
+    """Return the first and last name inside a user id such as ``jane_roe_1234``."""
+    first, last, _ = user_id.split("_")
+    return first.capitalize(), last.capitalize()
+
+
+def _once(found: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(found))

@@ -20,11 +20,12 @@ def make_order(
 ) -> Record:
     """Return an order of one variant of each product, paid with one of the user's methods.
 
-    What was paid is the sum of the item prices, and does not end in 0; goods that left the store have a tracking id.
+    What was paid is the sum of the item prices. Goods that left the store have a tracking id.
     """
-    items: list[Record] = []
-    for product in products:
-        items.append(_item(draws, product, sum(cents(item["price"]) for item in items)))
+    chosen = [draws.pick(list(product["variants"].values())) for product in products]
+    if sum(cents(variant["price"]) for variant in chosen) % 10 == 0:
+        chosen[-1] = _other_digit(draws, products[-1], chosen[-1])
+    items = [_item(product, variant) for product, variant in zip(products, chosen, strict=True)]
     method = draws.pick(list(user["payment_methods"]))
     paid = _payment("payment", items, method)
     sent = {"tracking_id": [draws.digits(12)], "item_ids": [item["item_id"] for item in items]}
@@ -41,10 +42,16 @@ def make_order(
     }
 
 
-def _item(draws: Draws, product: Record, before: int) -> Record:
-    variants = list(product["variants"].values())
-    # The order must not come to an amount that ends in 0: there are two ways to write it.
-    variant = draws.pick([v for v in variants if (before + cents(v["price"])) % 10] or variants)
+def _other_digit(draws: Draws, product: Record, variant: Record) -> Record:
+    """Return a variant whose price ends in another digit.
+
+    So no order comes to an amount that ends in 0, which could be written in two ways.
+    """
+    last, variants = cents(variant["price"]) % 10, list(product["variants"].values())
+    return draws.pick([v for v in variants if cents(v["price"]) % 10 != last] or variants)
+
+
+def _item(product: Record, variant: Record) -> Record:
     return {
         "name": product["name"],
         "product_id": product["product_id"],

@@ -7,15 +7,20 @@ from bench2robust.domains.retail.draws import Draws
 
 __all__ = ["make_address", "make_user", "method_label", "show_address"]
 
-_FIRST = """
+
+def _listed(text: str, mark: str = " ") -> list[str]:
+    return text.strip().replace("\n", mark if mark == " " else "").split(mark)
+
+
+_FIRST = _listed("""
 Adela Alaric Amina Anselm Arlo Astrid Aurel Beatrix Benno Bram Brisa Caspian Celeste Corin Dalia
 Darius Delphine Edda Eamon Elio Elowen Esme Farah Felix Fiora Freya Gideon Greta Hadley Hana Hugo
 Idris Ilse Imani Inez Jonas Jorah Juno Kaito Kamala Kerem Lars Leila Linnea Lorcan Lucia Mabel
 Malik Marek Mina Naoko Nadia Nils Nyla Odette Olin Orla Oskar Paloma Petra Quentin Rafe Ramona
 Reza Rhea Roland Rosalind Saskia Selim Sigrid Soren Talia Tamsin Theo Tobias Ulla Vera Viggo
 Wanda Wilder Xenia Yasmin Yorick Zadie Zeno
-""".split()
-_LAST = """
+""")
+_LAST = _listed("""
 Abernathy Aldana Ambrose Arvidson Ashdown Bakshi Barrow Bellweather Birchall Blackwood Boateng
 Brightman Calloway Castellan Chaudhry Clearwater Coldwell Corvin Dalgaard Danforth Deverell Dietz
 Eastley Ekberg Ellsworth Everard Fairbairn Falconer Farrow Fenwick Galloway Garrick Goldsmith
@@ -25,28 +30,37 @@ Merriweather Montague Nakagawa Narayan Nightingale Oakley Obi Okafor Orlov Oster
 Penrose Pemberton Quayle Quillfeather Radcliffe Ravenscroft Redfern Rosario Rutherford Sable
 Sandoval Selwyn Shah Silverton Stavros Tanaka Thackeray Thistlewood Underhill Valdez Vandermeer
 Vaughn Wakefield Westergaard Whitlock Winterbourne Yardley Yilmaz Zabala Zimmer
-""".split()
-_STREETS = """
+""")
+_STREETS = _listed(
+    """
 Alder Court,Bramble Way,Candlewick Lane,Copper Mill Road,Dovecote Street,Eastwind Avenue,
 Fiddler Close,Foxglove Drive,Gantry Street,Harbor Steps,Heron Walk,Juniper Rise,Kiln Road,
 Lantern Street,Marigold Lane,Mistletoe Avenue,Nutmeg Court,Orchard Gate,Pebble Beach Road,
 Quarry Lane,Rookery Drive,Saddlers Row,Thimble Street,Umber Way,Vintner Road,Willowherb Lane,
 Windmill Terrace,Yarrow Street
-""".replace("\n", "").split(",")
+""",
+    ",",
+)
 # Invented towns; state and first digits of the zip code belong together.
 _TOWNS = [
     tuple(entry.split("/"))
-    for entry in """
+    for entry in _listed(
+        """
 Brindleton/OR/974,Cawthorn Falls/WA/985,Duskmere/CA/954,Eldermoor/ID/836,Fallowridge/MT/597,
 Graymarsh/MN/563,Hollowbrook/WI/547,Ivybrook/IL/617,Jasper Cove/MI/497,Kettle Springs/OH/448,
 Larchmont Bay/NY/129,Merrowdale/VT/057,Northolm/ME/046,Otterford/NH/036,Pinewhistle/PA/158,
 Quillan/VA/228,Ravensport/NC/278,Stonehollow/TN/377,Thornbarrow/KY/406,Upper Wexley/IN/477,
 Velden/MO/648,Wrenfield/KS/676,Yewdale/NE/686,Zephyr Point/TX/788,Ambermoor/OK/747,
 Blue Hollow/NM/875,Coppersand/AZ/856,Driftwood Key/FL/339,Easterby/GA/317,Farrowgate/SC/297
-""".replace("\n", "").split(",")
+""",
+        ",",
+    )
 ]
-_CARDS = (("credit_card", "paypal"), ("credit_card", "paypal", "gift_card"),
-          ("credit_card", "credit_card", "gift_card"))
+_CARDS = (
+    ("credit_card", "paypal"),
+    ("credit_card", "paypal", "gift_card"),
+    ("credit_card", "credit_card", "gift_card"),
+)
 
 
 def make_address(draws: Draws) -> Record:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, product
 
-from bench2robust.core.dataflow import was_told
+from bench2robust.core.dataflow import Told
 from bench2robust.core.types import ToolCall
-from bench2robust.domains.retail import mentions
+from bench2robust.domains.retail.mentions import mentions
 from bench2robust.domains.retail.state import Base
 
 __all__ = ["probes"]
@@ -26,23 +26,23 @@ def probes(base: Base, known: str, blocked: frozenset[str]) -> list[ToolCall]:
 
 
 def _all(base: Base, known: str) -> Iterator[ToolCall]:
-    for email in mentions.emails(known):
+    found = mentions(known)
+    for email in found.emails:
         yield ToolCall("find_user_id_by_email", {"email": email})
-    for user_id, tool in product(mentions.user_ids(known), _BY_USER):
+    for user_id, tool in product(found.user_ids, _BY_USER):
         yield ToolCall(tool, {"user_id": user_id})
-    for order_id, tool in product(mentions.order_ids(known), _BY_ORDER):
+    for order_id, tool in product(found.order_ids, _BY_ORDER):
         yield ToolCall(tool, {"order_id": order_id})
     yield ToolCall("list_all_product_types", {})
-    yield from _products(base, known)
-    for (first, last), zip_code in product(mentions.names(known), mentions.zips(known)):
+    yield from _products(base, known, found.item_ids)
+    for (first, last), zip_code in product(found.names(), found.zips):
         if (first.lower(), last.lower(), zip_code) in base.by_name_zip:
             arguments = {"first_name": first, "last_name": last, "zip": zip_code}
             yield ToolCall("find_user_id_by_name_zip", arguments)
 
 
-def _products(base: Base, known: str) -> Iterator[ToolCall]:
-    lower = known.lower()
-    ids = mentions.item_ids(known)
+def _products(base: Base, known: str, ids: Sequence[str]) -> Iterator[ToolCall]:
+    lower, told = known.lower(), Told(known)
     for product_id in ids:
         if product_id in base.products:
             yield ToolCall("get_product_details", {"product_id": product_id})
@@ -55,6 +55,6 @@ def _products(base: Base, known: str) -> Iterator[ToolCall]:
     for name, product_id in named:
         for variant in base.products[product_id]["variants"].values():
             values = variant["options"].values()
-            if all(value.lower() in lower and was_told(known, value) for value in values):
+            if all(value.lower() in lower and told.has(value) for value in values):
                 arguments = {"product_name": name, "options": variant["options"]}
                 yield ToolCall("get_item_by_product_options", arguments)

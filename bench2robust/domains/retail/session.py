@@ -73,11 +73,11 @@ class _Tool(NamedTuple):
         """Return what is wrong with a call's arguments; empty if nothing is."""
         if not isinstance(arguments, dict):
             return "Arguments must be a JSON object."
-        for name, kind in self.kinds.items():
+        for name, (holds, words) in self.kinds.items():
             if name not in arguments:
                 return f"Missing argument '{name}'."
-            if not kind.holds(arguments[name]):
-                return f"Argument '{name}' must be {kind.words}."
+            if not holds(arguments[name]):
+                return f"Argument '{name}' must be {words}."
         if len(arguments) > len(self.kinds):
             unknown = next(name for name in arguments if name not in self.kinds)
             return f"Unknown argument '{unknown}'."

@@ -8,8 +8,8 @@ from typing import Any
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task, ToolCall, UserScript
-from bench2robust.domains.retail import mentions
 from bench2robust.domains.retail.files import field, items
+from bench2robust.domains.retail.mentions import mentions
 
 __all__ = ["read_tasks"]
 
@@ -108,7 +108,7 @@ def _user(scenario: Any, where: str) -> UserScript:
     unknown = field(script, "unknown_info", str, at, optional=True)
     manner = field(script, "task_instructions", str, at, optional=True).strip(" .")
     return UserScript(
-        opening=_lines(reason, known),
+        opening=_lines(known, reason),
         facts=_facts(reason, known, unknown, manner),
         instructions=_lines(persona, reason, known, unknown, manner),
     )
@@ -116,12 +116,13 @@ def _user(scenario: Any, where: str) -> UserScript:
 
 def _facts(reason: str, known: str, unknown: str, manner: str) -> dict[str, str]:
     """Sort what the scenario says by the topics that an agent asks about."""
+    told = mentions(known)
     facts = {
         "name": known if _ABOUT_NAME.search(known) else "",
-        "email": known if mentions.emails(known) else unknown if "email" in unknown else "",
-        "zip": known if mentions.zips(known) else "",
-        "order": reason if mentions.order_ids(reason) else "",
-        "user_id": known if mentions.user_ids(known) else "",
+        "email": known if told.emails else unknown if "email" in unknown else "",
+        "zip": known if told.zips else "",
+        "order": reason if mentions(reason).order_ids else "",
+        "user_id": known if told.user_ids else "",
         "details": manner,
     }
     return {topic: text for topic, text in facts.items() if text}

@@ -16,81 +16,141 @@ from bench2robust.domains.retail.draws import Draws
 __all__ = ["Part", "listed", "make_script", "options_text", "say"]
 
 _PHRASES: Mapping[str, tuple[str, ...]] = {
-    "order": ("my order with the {name}", "the order that has the {name} in it",
-              "my order that included the {name}"),
+    "order": (
+        "my order with the {name}",
+        "the order that has the {name} in it",
+        "my order that included the {name}",
+    ),
     "known": ("The order number that I have is {number}.", "I have the order number {number}."),
-    "older": ("I do not have that number at hand. The only one I can find is {number}, from an "
-              "older order.",
-              "I only know the number of an older order of mine, {number}."),
+    "older": (
+        "I do not have that number at hand. The only one I can find is {number}, from an "
+        "older order.",
+        "I only know the number of an older order of mine, {number}.",
+    ),
     "cancel": ("I want to cancel {order}.", "Please cancel {order}.", "I need {order} cancelled."),
-    "reason": ("The reason why I cancel {order} is '{reason}'.",
-               "As the reason for cancelling {order}, please note '{reason}'.",
-               "I am cancelling {order} for this reason: {reason}."),
-    "cancel_money": ("Tell me exactly how much money I get back for {order}.",
-                     "I also need the exact refund for {order}."),
-    "address": ("I want to change the shipping address of {order}.",
-                "The shipping address of {order} is out of date.",
-                "Please correct the shipping address of {order}."),
-    "new_address": ("Please ship {order} to {address}.",
-                    "The new shipping address for {order} is {address}.",
-                    "Send {order} to this address: {address}."),
-    "profile_address": ("Please ship {order} to the default address in my profile.",
-                        "Send {order} to the address that is stored in my account.",
-                        "For {order}, use the default address of my account."),
-    "payment": ("I want to change the payment method of {order}.",
-                "I would like to pay for {order} in a different way.",
-                "Please switch the payment method of {order}."),
-    "new_payment": ("Please charge {order} to {method}.", "Let {order} be paid with {method}.",
-                    "The new payment method for {order} is {method}."),
-    "payment_money": ("Tell me the exact amount that is charged for {order}.",
-                      "I also need to know what exactly {order} comes to."),
-    "modify": ("I want to change the {names} in {order} to another version.",
-               "Please swap the {names} in {order} for a different version before it ships.",
-               "I picked the wrong version of the {names} in {order} and want to modify that."),
-    "exchange": ("I want to exchange the {names} from {order} for another version.",
-                 "The {names} from {order} should be exchanged for a different version.",
-                 "I received the {names} from {order} and would like a different version."),
-    "option": ("The new {name} should have {options}, everything else as it is now.",
-               "I want the new {name} with {options}; the rest stays the same.",
-               "Make the new {name} one with {options}, otherwise like the present one."),
-    "cheapest": ("The new {name} should be the cheapest other version that is in stock.",
-                 "As the new {name}, I want the least expensive other version in stock."),
-    "prefer": ("The new {name} should have {wanted} if that version is in stock. If it is not, "
-               "I want the {name} with {options}. Whatever I did not name stays as it is now.",),
-    "difference": ("Settle the price difference for the {names} with {method}.",
-                   "Please use {method} for the price difference on the {names}.",
-                   "Any difference in price for the {names} goes to {method}."),
-    "gift_first": ("Use my gift card for the price difference on the {names} if its balance covers "
-                   "it, otherwise {method}.",),
-    "swap_money": ("Tell me the exact price difference for the {names}.",
-                   "I also want to hear the exact difference in price for the {names}."),
-    "return": ("I want to return the {names} from {order}.",
-               "Please take back the {names} from {order}.",
-               "I would like to send back the {names} from {order}."),
-    "return_vague": ("I want to return something from {order}.",
-                     "I would like to send back a part of {order}."),
-    "refund": ("The refund for what I return from {order} should go to {method}.",
-               "Please refund what I send back from {order} to {method}."),
-    "return_money": ("Tell me the exact refund for what I return from {order}.",
-                     "How much exactly do I get back for the goods from {order}?"),
-    "user": ("I have moved and want my account updated.",
-             "Please change the default address of my account.",
-             "The default address in my profile needs to be changed."),
-    "user_address": ("The new default address of my account is {address}.",
-                     "From now on my default address is {address}.",
-                     "As the default address of my profile, enter {address}."),
+    "reason": (
+        "The reason why I cancel {order} is '{reason}'.",
+        "As the reason for cancelling {order}, please note '{reason}'.",
+        "I am cancelling {order} for this reason: {reason}.",
+    ),
+    "cancel_money": (
+        "Tell me exactly how much money I get back for {order}.",
+        "I also need the exact refund for {order}.",
+    ),
+    "address": (
+        "I want to change the shipping address of {order}.",
+        "The shipping address of {order} is out of date.",
+        "Please correct the shipping address of {order}.",
+    ),
+    "new_address": (
+        "Please ship {order} to {address}.",
+        "The new shipping address for {order} is {address}.",
+        "Send {order} to this address: {address}.",
+    ),
+    "profile_address": (
+        "Please ship {order} to the default address in my profile, in the USA.",
+        "Send {order} to the address in the USA that is stored in my account.",
+        "For {order}, use the default address of my account, in the USA.",
+    ),
+    "payment": (
+        "I want to change the payment method of {order}.",
+        "I would like to pay for {order} in a different way.",
+        "Please switch the payment method of {order}.",
+    ),
+    "new_payment": (
+        "Please charge {order} to {method}.",
+        "Let {order} be paid with {method}.",
+        "The new payment method for {order} is {method}.",
+    ),
+    "payment_money": (
+        "Tell me the exact amount that is charged for {order}.",
+        "I also need to know what exactly {order} comes to.",
+    ),
+    "modify": (
+        "I want to change the {names} in {order} to another version.",
+        "Please swap the {names} in {order} for a different version before it ships.",
+        "I picked the wrong version of the {names} in {order} and want to modify that.",
+    ),
+    "exchange": (
+        "I want to exchange the {names} from {order} for another version.",
+        "The {names} from {order} should be exchanged for a different version.",
+        "I received the {names} from {order} and would like a different version.",
+    ),
+    "option": (
+        "The new {name} should have {options}, everything else as it is now.",
+        "I want the new {name} with {options}; the rest stays the same.",
+        "Make the new {name} one with {options}, otherwise like the present one.",
+    ),
+    "cheapest": (
+        "The new {name} should be the cheapest other version that is in stock.",
+        "As the new {name}, I want the least expensive other version in stock.",
+    ),
+    "prefer": (
+        "The new {name} should have {wanted} if that version is in stock. If it is not, "
+        "I want the {name} with {options}. Whatever I did not name stays as it is now.",
+    ),
+    "difference": (
+        "Settle the price difference for the {names} with {method}.",
+        "Please use {method} for the price difference on the {names}.",
+        "Any difference in price for the {names} goes to {method}.",
+    ),
+    "gift_first": (
+        "Use my gift card for the price difference on the {names} if its balance covers "
+        "it, otherwise {method}.",
+    ),
+    "swap_money": (
+        "Tell me the exact price difference for the {names}.",
+        "I also want to hear the exact difference in price for the {names}.",
+    ),
+    "return": (
+        "I want to return the {names} from {order}.",
+        "Please take back the {names} from {order}.",
+        "I would like to send back the {names} from {order}.",
+    ),
+    "return_vague": (
+        "I want to return something from {order}.",
+        "I would like to send back a part of {order}.",
+    ),
+    "refund": (
+        "The refund for what I return from {order} should go to {method}.",
+        "Please refund what I send back from {order} to {method}.",
+    ),
+    "return_money": (
+        "Tell me the exact refund for what I return from {order}.",
+        "How much exactly do I get back for the goods from {order}?",
+    ),
+    "user": (
+        "I have moved and want my account updated.",
+        "Please change the default address of my account.",
+        "The default address in my profile needs to be changed.",
+    ),
+    "user_address": (
+        "The new default address of my account is {address}.",
+        "From now on my default address is {address}.",
+        "As the default address of my profile, enter {address}.",
+    ),
     "total": ("Tell me what exactly I paid for {order}.", "I need to know the total of {order}."),
-    "tracking": ("Tell me the tracking number of {order}.",
-                 "I would like to have the tracking id of {order}."),
-    "price": ("Tell me the current price of the {name} with {options}.",
-              "What does the {name} with {options} cost at the moment?"),
-    "low_price": ("Tell me what the cheapest {name} that is in stock costs.",
-                  "I want to know the lowest price of a {name} that is in stock."),
-    "compare": ("Tell me by how much the most expensive version of the {name} in {order} is dearer "
-                "than the cheapest version, whether in stock or not.",),
-    "change": ("Actually, I have changed my mind. {text} That replaces what I said before.",
-               "Actually, let me correct something. {text} Forget what I said about that before.",
-               "Actually, one thing is different now. {text} Take this instead of what I said."),
+    "tracking": (
+        "Tell me the tracking number of {order}.",
+        "I would like to have the tracking id of {order}.",
+    ),
+    "price": (
+        "Tell me the current price of the {name} with {options}.",
+        "What does the {name} with {options} cost at the moment?",
+    ),
+    "low_price": (
+        "Tell me what the cheapest {name} that is in stock costs.",
+        "I want to know the lowest price of a {name} that is in stock.",
+    ),
+    "compare": (
+        "Tell me by how much the most expensive {name} is dearer than the cheapest one, "
+        "over all versions, in stock or not.",
+    ),
+    "change": (
+        "Actually, I have changed my mind. {text} That replaces what I said before.",
+        "Actually, let me correct something. {text} Forget what I said about that before.",
+        "Actually, one thing is different now. {text} Take this instead of what I said.",
+    ),
     "greeting": ("Hello!", "Hi there.", "Good morning.", "Hello, I need some help.", "Hi!"),
     "link": ("Another thing: ", "Besides that: ", "Also: ", "And then: ", ""),
 }
@@ -169,7 +229,7 @@ def _spot(draws: Draws, intent: str, wishes: Sequence[Sequence[Part]]) -> Part:
 
 
 def _told(wish: Iterable[Part], spot: Part, intent: str, names: Iterable[str]) -> str:
-    texts = []
+    texts: list[str] = []
     for part in wish:
         text = part.text
         if part is spot:
@@ -190,9 +250,7 @@ def _identity(user: Record) -> dict[str, str]:
     }
 
 
-def _instructions(
-    user: Record, opening: str, facts: Iterable[str], changes: Sequence[str]
-) -> str:
+def _instructions(user: Record, opening: str, facts: Iterable[str], changes: Sequence[str]) -> str:
     lines = [
         f"You are {user['name']['first_name']} {user['name']['last_name']}, a customer of an "
         "online shop, and you write to its service.",

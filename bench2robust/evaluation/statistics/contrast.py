@@ -33,7 +33,7 @@ class Effect:
         tasks: clusters.
         pairs: pairs in all of them.
         difference: second arm minus first, from -1 to 1 for binary outcomes.
-        interval: 95 % percentile task-cluster bootstrap; see :func:`cluster_effect`.
+        interval: 95 %, expanded percentile bootstrap of tasks; see :func:`cluster_effect`.
         p_value: of the exact sign-flip test over tasks.
         spread: the mean squared difference per task (ψ of :mod:`.power`).
         detectable: the smallest true difference that so many tasks show with 80 % power.
@@ -135,7 +135,7 @@ def cluster_effect(
         others = 1 - 0.05 ** (1 / tasks)
         interval = Interval(mean - others * (limit + mean), mean + others * (limit - mean))
     else:
-        interval = cluster_bootstrap(differences, sizes)
+        interval = cluster_bootstrap(differences, sizes, expand=True)
     # Each cluster's share in the mean per pair, so that clusters of several sizes weigh right.
     spread = sum((d * tasks / pairs) ** 2 for d in differences) / tasks
     return Effect(

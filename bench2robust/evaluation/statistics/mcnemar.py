@@ -28,4 +28,4 @@ def exact_mcnemar(wins: int, losses: int) -> float:
         ways = ways * (pairs - k) // (k + 1)
         tail += ways
     # Integers of any size, divided once: the result is the exact rational, correctly rounded.
-    return min(1.0, 2 * tail / 2**pairs)
+    return min(1.0, 2 * tail / (1 << pairs))

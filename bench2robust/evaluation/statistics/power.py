@@ -73,7 +73,7 @@ def exact_power(tasks: int, difference: float, discordance: float, alpha: float 
             "give |difference| <= discordance <= 1."
         )
     discordant = np.arange(tasks + 1)
-    critical = binom.ppf(alpha / 2, discordant, 0.5)
+    critical = np.asarray(binom.ppf(alpha / 2, discordant, 0.5))
     critical -= 2 * binom.cdf(critical, discordant, 0.5) > alpha  # the largest k that rejects
     win = 0.5 if not discordance else (discordance + difference) / (2 * discordance)
     few = binom.cdf(critical, discordant, win)

@@ -20,7 +20,7 @@ def clopper_pearson(hits: int, trials: int, level: float = 0.95) -> Interval:
     Raises:
         UsageError: no trials, or hits outside 0 ... trials.
     """
-    from scipy.special import betaincinv  # half a second that most runs do not need
+    from scipy.special import betaincinv  # slow to import, and not needed by most runs
 
     _check(hits, trials)
     tail, misses = (1 - level) / 2, trials - hits

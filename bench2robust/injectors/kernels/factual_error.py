@@ -15,7 +15,7 @@ from bench2robust.injectors.kernels.edit import edited
 __all__ = ["KERNEL", "moved"]
 
 _KINDS = frozenset((int, float, str))
-_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
+_NUMBER = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,30})?")
 
 
 def _corrupt(ctx: Context) -> Corruption | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bench2robust.core.canonical import Json
 from bench2robust.core.fallback import FallbackClass, FallbackPath, Knowledge
 from bench2robust.core.types import ToolCall
-from bench2robust.domains.retail import mentions
 from bench2robust.domains.retail.fallbacks.reading import Arguments, lenient
 from bench2robust.domains.retail.fallbacks.user import LOOKUPS, read_user_id
+from bench2robust.domains.retail.mentions import mentions
 
 __all__ = ["ORDER"]
 
@@ -23,7 +23,7 @@ def _user_id(order_id: Json, known: Knowledge) -> str | None:
             return str(result)
         if "user_id" in call.arguments:
             return str(call.arguments["user_id"])
-    return next(iter(mentions.user_ids(known.text())), None)
+    return next(iter(mentions(known.text()).user_ids), None)
 
 
 def _ask_summaries(arguments: Arguments, known: Knowledge) -> list[ToolCall] | None:

@@ -5,20 +5,20 @@ from __future__ import annotations
 from bench2robust.core.canonical import Json
 from bench2robust.core.fallback import FallbackClass, FallbackPath, Knowledge
 from bench2robust.core.types import ToolCall
-from bench2robust.domains.retail import mentions
 from bench2robust.domains.retail.fallbacks.reading import Arguments, Calls
+from bench2robust.domains.retail.mentions import mentions
 
 __all__ = ["LOOKUPS", "USER", "read_user_id"]
 
 
 def _ask_email(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
-    found = mentions.emails(known.text())
+    found = mentions(known.text()).emails
     return [ToolCall("find_user_id_by_email", {"email": found[0]})] if found else None
 
 
 def _ask_name_zip(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
-    text = known.text()
-    names, zips = mentions.names(text), mentions.zips(text)
+    told = mentions(known.text())
+    names, zips = told.names(), (*told.own_zips, *told.zips)
     if not names or not zips:
         return None
     first, last = names[0]
@@ -27,14 +27,14 @@ def _ask_name_zip(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
 
 
 def _ask_order(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
-    found = mentions.order_ids(known.text())
+    found = mentions(known.text()).order_ids
     return [ToolCall("get_user_by_order", {"order_id": found[0]})] if found else None
 
 
 def read_user_id(_: Arguments, results: list[Json]) -> Json | None:
     """Return the user id that a look-up gave."""
     result = results[0]
-    return result if isinstance(result, str) and mentions.user_ids(result) == [result] else None
+    return result if isinstance(result, str) and mentions(result).user_ids == (result,) else None
 
 
 LOOKUPS: dict[str, tuple[Calls, str, str]] = {

@@ -1,0 +1,23 @@
+"""The application: what ``bench2robust --help`` lists."""
+
+from __future__ import annotations
+
+import typer
+
+from bench2robust.cli import certify, eval, inspect, replay
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    help="Put tool-use benchmarks under controlled faults, and measure who recovers.",
+)
+app.command("eval")(eval.evaluate)
+app.command()(certify.certify)
+app.command()(replay.replay)
+app.command()(inspect.tasks)
+app.command()(inspect.faults)
+app.command()(inspect.domains)

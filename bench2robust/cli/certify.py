@@ -1,0 +1,135 @@
+"""``bench2robust certify``: proofs that cells are what they claim to be."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import product
+from pathlib import Path
+from typing import Annotated
+
+import orjson
+import typer
+
+from bench2robust.cli.options import (
+    DataOption,
+    DomainOption,
+    FaultsOption,
+    MaxStepsOption,
+    OutOption,
+    S2ClassesOption,
+    SeedsOption,
+    SetOption,
+    SideOption,
+    TasksOption,
+    make_config,
+)
+from bench2robust.cli.show import print_error, print_tables, progress_bar
+from bench2robust.core.errors import UnknownNameError
+from bench2robust.domains import get_domain
+from bench2robust.evaluation.certificates import Certificate
+from bench2robust.evaluation.certificates import certify as prove
+from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.runner import Job, make_job
+from bench2robust.evaluation.table import Table
+
+__all__ = ["certify"]
+
+CERTIFICATES = "certificates.jsonl"
+MOST_EXCLUDED = 0.01
+MODE_OF = {"S1": "inject", "S2": "inject_alt", "S3": "s3"}
+"""The mode whose settings a scenario is certified under."""
+
+
+def certify(
+    domain: DomainOption = None,
+    data: DataOption = None,
+    tasks: TasksOption = None,
+    scenarios: Annotated[str, typer.Option(help="Of S1, S2, S3.")] = "S1,S2,S3",
+    seeds: SeedsOption = None,
+    faults: FaultsOption = None,
+    side: SideOption = None,
+    s2_classes: S2ClassesOption = None,
+    max_steps: MaxStepsOption = None,
+    out: OutOption = None,
+    set_: SetOption = None,
+) -> None:
+    """Prove by execution what each (task, scenario, seed) cell allows.
+
+    S1: repeating the faulted calls succeeds. S2: the open side succeeds, the blocked side cannot.
+    S3: a bounded search finds no success. Exit code 1 if more than 1 % of the cells to which a
+    scenario applies cannot be certified.
+
+    For example:
+
+    * `bench2robust certify --tasks 50 --seeds 1`
+    * `bench2robust certify --tasks all --scenarios S2 --set faults.budget=7`
+    """
+    chosen = [name.strip() for name in scenarios.split(",")]
+    for name in chosen:
+        if name not in MODE_OF:
+            raise UnknownNameError("scenario", name, MODE_OF)
+    flags = {
+        "domain": domain,
+        "data": data,
+        "tasks": tasks,
+        "seeds": seeds,
+        "faults": faults,
+        "side": side,
+        "s2_classes": s2_classes,
+        "max_steps": max_steps,
+        "out": out,
+        "modes": [MODE_OF[name] for name in dict.fromkeys(chosen)],
+        "scenario": "S2" if "S2" in chosen else None,
+    }
+    settings = make_config(None, flags, set_)
+    job = make_job(settings, get_domain(settings.domain, settings.data))
+    proofs = _prove(job)
+    path = _write(job, proofs)
+    table = _table(proofs)
+    print_tables([table])
+    print(path)
+    excluded = sum(proof.status == "excluded" for proof in proofs)
+    applicable = sum(proof.status != "not_applicable" for proof in proofs)
+    if excluded > MOST_EXCLUDED * applicable:
+        print_error(f"{excluded} of {applicable} cells could not be certified: more than 1 %.")
+        raise typer.Exit(1)
+
+
+def _prove(job: Job) -> list[Certificate]:
+    cells = list(product(job.modes, job.config.seeds, job.tasks))
+    proofs: list[Certificate] = []
+    with progress_bar("cells", len(cells)) as progress:
+        for mode, seed, task in cells:
+            scenario = mode.scenario(task.id, seed)
+            assert scenario is not None  # only clean mode has none
+            proofs.append(prove(job.domain, task, scenario, seed, mode.settings))
+            progress(len(proofs))
+    return proofs
+
+
+def _write(job: Job, proofs: Sequence[Certificate]) -> Path:
+    config = job.config
+    name = f"certify-{config.domain}-{config.hash(job.domain.digest)}"
+    folder = Path(config.out) if config.out else Path("runs") / name
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = (orjson.dumps(proof, default=list) + b"\n" for proof in proofs)
+    replace_file(folder / CERTIFICATES, lines)
+    return folder / CERTIFICATES
+
+
+def _table(proofs: Sequence[Certificate]) -> Table:
+    rows = []
+    for scenario in dict.fromkeys(proof.scenario for proof in proofs):
+        own = [proof for proof in proofs if proof.scenario == scenario]
+        counts = Counter[str](proof.status for proof in own)
+        reasons = Counter(_reason(proof) for proof in own if proof.reason)
+        shown = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common())
+        statuses = ("certified", "not_applicable", "excluded")
+        rows.append((scenario, *(str(counts[status]) for status in statuses), shown))
+    columns = ("Scenario", "Certified", "Not applicable", "Excluded", "Reasons")
+    return Table("certificates", "Solvability certificates", columns, tuple(rows))
+
+
+def _reason(proof: Certificate) -> str:
+    return proof.reason.removeprefix(f"task {proof.task!r} has no {proof.scenario}: ")

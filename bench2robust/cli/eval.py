@@ -1,0 +1,163 @@
+"""``bench2robust eval``: agents on tasks, with and without faults."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bench2robust.cli.options import (
+    ConfigOption,
+    DataOption,
+    DomainOption,
+    FaultsOption,
+    MaxStepsOption,
+    OutOption,
+    S2ClassesOption,
+    SeedsOption,
+    SetOption,
+    SideOption,
+    TasksOption,
+    make_config,
+)
+from bench2robust.cli.show import print_error, print_tables, progress_bar
+from bench2robust.domains import get_domain
+from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.manifest import read_manifest
+from bench2robust.evaluation.runner import Job, RunResult, make_job, run
+from bench2robust.evaluation.store import read_records
+from bench2robust.evaluation.tables import detail_tables, summary_tables
+
+__all__ = ["evaluate"]
+
+TABLES = "tables.md"
+
+
+def evaluate(
+    domain: DomainOption = None,
+    data: DataOption = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(help="Such as scripted:retry; may be repeated.")
+    ] = None,
+    modes: Annotated[
+        str | None,
+        typer.Option(help="Of clean, inject, inject_alt, s3. [default: the first three]"),
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option(help="S1, S2 or S3 for every inject_alt episode.")
+    ] = None,
+    seeds: SeedsOption = None,
+    tasks: TasksOption = None,
+    faults: FaultsOption = None,
+    side: SideOption = None,
+    s2_classes: S2ClassesOption = None,
+    max_steps: MaxStepsOption = None,
+    transcripts: Annotated[
+        bool | None, typer.Option(help="Keep the full text of tool results.")
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(help="Episodes interleaved; results do not depend on it.")
+    ] = None,
+    out: OutOption = None,
+    config: ConfigOption = None,
+    set_: SetOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run, and stop.")
+    ] = False,
+) -> None:
+    """Evaluate agents on tasks, with and without faults.
+
+    Every (mode, seed, task) cell is played by every agent; all meet the same faults. A run can be
+    stopped at any instant: the same command goes on where it was.
+
+    For example:
+
+    * `bench2robust eval --agent scripted:retry --agent scripted:naive --seeds 5`
+    * `bench2robust eval --config configs/eval/table14.yaml --tasks 100`
+    * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
+    * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
+    * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
+    """
+    flags = {
+        "domain": domain,
+        "data": data,
+        "agents": agent or None,
+        "modes": modes,
+        "scenario": scenario,
+        "seeds": seeds,
+        "tasks": tasks,
+        "faults": faults,
+        "side": side,
+        "s2_classes": s2_classes,
+        "max_steps": max_steps,
+        "transcripts": transcripts,
+        "concurrency": concurrency,
+        "out": out,
+    }
+    settings = make_config(config, flags, set_)
+    job = make_job(settings, get_domain(settings.domain, settings.data))
+    print(_plan(job))
+    if not dry_run:
+        result = _run(job)
+        _report(job)
+        _conclude(result)
+
+
+def _plan(job: Job) -> str:
+    config = job.config
+    lines = {
+        "domain": f"{config.domain}, {config.data or 'built-in data'}, {len(job.tasks)} tasks",
+        "agents": ", ".join(config.agents),
+        "modes": ", ".join(mode.name for mode in job.modes),
+        "faults": _faults(job),
+        "seeds": ", ".join(map(str, config.seeds)),
+        "episodes": f"{job.total:,} at most {config.max_steps} steps each",
+        "folder": str(job.folder),
+    }
+    return "\n".join(f"{name:9} {text}" for name, text in lines.items())
+
+
+def _faults(job: Job) -> str:
+    profiles = {mode.settings.profile.name: mode.settings.profile for mode in job.modes}
+    return "; ".join(
+        f"{name}: P(clean)={p.clean:g}, B={p.budget}, K_max={p.max_consecutive}"
+        for name, p in profiles.items()
+    )
+
+
+def _run(job: Job) -> RunResult:
+    try:
+        with progress_bar("episodes", job.total) as progress:
+            return run(job, progress)
+    except KeyboardInterrupt:
+        print_error(f"Stopped. What was played is in {job.folder}; the same command goes on.")
+        raise typer.Exit(130) from None
+
+
+def _report(job: Job) -> None:
+    """Print the summary tables, and write all of them into the run folder."""
+    records = list(read_records(job.folder, dialogue=False))
+    summary, notes = summary_tables(records), read_manifest(job.folder)["notes"]
+    tables = [*summary, *detail_tables(records)]
+    text = "\n".join([*(table.markdown() for table in tables), *(f"- {n}" for n in notes), ""])
+    replace_file(job.folder / TABLES, [text.encode()])
+    folder = job.folder / "tables"
+    folder.mkdir(exist_ok=True)
+    for table in tables:
+        replace_file(folder / f"{table.name}.csv", [table.csv().encode()])
+    print_tables(summary)
+    for note in notes:
+        print(f"note: {note}")
+
+
+def _conclude(result: RunResult) -> None:
+    rate = result.played / result.seconds
+    print(f"{result.played:,} episodes in {result.seconds:.1f} s ({rate:,.0f}/s), "
+          f"all tables in {result.folder / TABLES}")  # fmt: skip
+    print(result.folder)
+    if result.broken:
+        print_error(
+            f"{result.broken} episodes failed for reasons outside the agent (status infra_error in "
+            f"{result.folder}); they are not scored. The same command tries them again."
+        )
+        raise typer.Exit(1)

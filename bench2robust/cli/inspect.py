@@ -1,0 +1,155 @@
+"""``bench2robust tasks``, ``faults`` and ``domains``: what there is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from bench2robust.cli.options import DataOption, DomainOption
+from bench2robust.cli.show import print_tables
+from bench2robust.core.canonical import canonical
+from bench2robust.core.domain import Domain
+from bench2robust.core.solvability import analyse
+from bench2robust.core.types import Scenario, Task
+from bench2robust.domains import domain_names, get_domain
+from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
+from bench2robust.evaluation.table import Table
+from bench2robust.injectors.describe import describe
+from bench2robust.injectors.profiles import load_profile, profile_names
+
+__all__ = ["domains", "faults", "tasks"]
+
+
+def domains() -> None:
+    """List the domains, with their tasks and tools."""
+    rows = []
+    for name in domain_names():
+        domain = get_domain(name)
+        splits = Counter(task.split for task in domain.tasks())
+        rows.append(
+            (
+                name,
+                str(sum(splits.values())),
+                ", ".join(f"{n} {split}" for split, n in sorted(splits.items())),
+                f"{len(domain.tools())} + {len(domain.tools(True)) - len(domain.tools())}",
+                ", ".join(c.name for c in domain.classes),
+                domain.digest[:12],
+            )
+        )
+    columns = ("Domain", "Tasks", "Splits", "Tools + alternatives", "Fallback classes", "Digest")
+    print_tables([Table("domains", "Domains and their built-in suites", columns, tuple(rows))])
+
+
+def faults(
+    profile: Annotated[
+        str | None, typer.Argument(help="Show one profile: a name or a YAML file.")
+    ] = None,
+) -> None:
+    """List the fault profiles, or the faults of one with an example of each.
+
+    For example:
+
+    * `bench2robust faults`
+    * `bench2robust faults paper`
+    """
+    print_tables([_profiles() if profile is None else _profile(profile)])
+
+
+def _profiles() -> Table:
+    profiles = [load_profile(name) for name in profile_names()]
+    rows = tuple(
+        (
+            p.name,
+            f"{p.clean:g}",
+            str(p.budget),
+            str(p.max_consecutive),
+            ", ".join(f"{kind} {share:g}" for kind, share in p.probabilities.items()),
+        )
+        for p in profiles
+    )
+    columns = ("Profile", "P(clean)", "Budget B", "K_max", "P(ν)")
+    note = "bench2robust faults NAME shows what each does; --set faults.clean=0.8 changes one."
+    return Table("profiles", "Fault profiles", columns, rows, note)
+
+
+def _profile(source: str) -> Table:
+    profile = load_profile(source)
+    rows = tuple(
+        (
+            row.type,
+            f"{row.probability:g}",
+            "explicit" if row.observable else "silent",
+            row.commit,
+            row.summary,
+            row.example,
+        )
+        for row in describe(profile)
+    )
+    columns = ("Fault", "P(ν)", "Signal", "A write is", "What it does", "Example")
+    title = (
+        f"Profile {profile.name}: P(clean)={profile.clean:g}, at most {profile.budget} faults an "
+        f"episode and {profile.max_consecutive} in a row on one tool"
+    )
+    return Table("profile", title, columns, rows)
+
+
+def tasks(
+    domain: DomainOption = None,
+    data: DataOption = None,
+    show: Annotated[str | None, typer.Option(help="Show one task, by its id.")] = None,
+    ids: Annotated[
+        str | None, typer.Option(help="List ids: of test, train, all, or N spread evenly (all:N).")
+    ] = None,
+) -> None:
+    """Count the tasks by split and intent, list their ids, or show one.
+
+    For example:
+
+    * `bench2robust tasks`
+    * `bench2robust tasks --ids test:20`
+    * `bench2robust tasks --show general_0007`
+    """
+    chosen = get_domain(domain or "retail", data)
+    if show is not None:
+        print(_task(chosen, chosen.task(show)))
+    elif ids is not None:
+        print("\n".join(task.id for task in select_tasks(chosen, ids)))
+    else:
+        print_tables([_counts(chosen)])
+        for note in suite_notes(chosen, describe_suite(chosen, chosen.tasks())):
+            print(f"note: {note}")
+
+
+def _counts(domain: Domain) -> Table:
+    every = domain.tasks()
+    splits = list(dict.fromkeys(task.split for task in every))
+    of_intent = {intent: Counter(t.split for t in every if t.intent == intent)
+                 for intent in dict.fromkeys(t.intent for t in every)}  # fmt: skip
+    rows = tuple(
+        (intent, *(str(counts[split]) for split in splits), str(counts.total()))
+        for intent, counts in (*of_intent.items(), ("all", Counter(t.split for t in every)))
+    )
+    columns = ("Intent", *splits, "all")
+    return Table("tasks", f"Tasks of {domain.name}", columns, rows)
+
+
+def _task(domain: Domain, task: Task) -> str:
+    found = analyse(domain, task)
+    parts = [f"{task.id}  ({task.split}, {task.intent}{''.join(f', {f}' for f in task.flags)})"]
+    parts.append(f"user: {task.user.opening}")
+    parts += [f"  asked about {topic}: {text}" for topic, text in task.user.facts.items()]
+    parts += [f"  changes their mind: {text}" for text in task.user.changes]
+    parts += [f"gold: {call.name}({canonical(call.arguments)})" for call in task.actions]
+    parts += [f"must be told: {text}" for text in task.outputs]
+    parts += [
+        f"S2 can block {sides.name}: {', '.join(sorted(sides.primary))} | "
+        f"{', '.join(sorted(sides.alternative))}"
+        for sides in found.switchable
+    ]
+    if found.impossible:
+        parts.append(f"S3 blocks: {', '.join(sorted(found.impossible))}")
+    scenarios: tuple[Scenario, ...] = ("S2", "S3")
+    parts += [f"no {s}: {reason}" for s in scenarios if (reason := found.reason(s))]
+    return "\n".join(parts)

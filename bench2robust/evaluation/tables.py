@@ -1,0 +1,241 @@
+"""The tables of a run: those of the paper, and those that keep it honest. Shares are in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from bench2robust.evaluation import metrics
+from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
+
+__all__ = ["detail_tables", "summary_tables"]
+
+Records: TypeAlias = Sequence[EpisodeRecord]
+_TITLES = {"clean": "Clean", "inject": "Inject", "inject_alt": "Inject + alt", "s3": "S3"}
+_REACTIONS = ("retry", "switch", "verify", "other", "none")
+
+
+def summary_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
+    """Return the tables that fit a terminal; those with nothing to show are left out."""
+    everything = list(records)
+    scored = metrics.scored(everything)
+    tables = (
+        _pass_rates(everything),
+        _strategies(scored, "realized"),
+        _sweep(scored),
+        _faults(scored),
+        _honesty(scored),
+        _cells(everything),
+    )
+    return [table for table in tables if table.rows]
+
+
+def detail_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
+    """Return the longer tables."""
+    scored = metrics.scored(records)
+    tables = (
+        _strategies(scored, "planned"),
+        _error_types(scored),
+        _efficiency(scored),
+        _pass_hat(scored),
+        _ledger(scored),
+    )
+    return [table for table in tables if table.rows]
+
+
+def _by_agent(records: Records) -> dict[str, list[EpisodeRecord]]:
+    return metrics.group(records, lambda r: r["agent"])
+
+
+def _by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
+    """Group by mode, in the order clean, inject, inject_alt, s3, then by sweep label."""
+    order = list(_TITLES)
+    groups = metrics.group(records, lambda r: r["mode"])
+    return dict(sorted(groups.items(), key=lambda item: order.index(item[0].partition("@")[0])))
+
+
+def _title(mode: str) -> str:
+    kind, _, label = mode.partition("@")
+    return f"{_TITLES[kind]}, {label}" if label else _TITLES[kind]
+
+
+def _of(records: Records, mode: str) -> Records:
+    return [r for r in records if r["mode"] == mode]
+
+
+def _pass_rates(everything: Records) -> Table:
+    """Table 1; tasks that need a judge have rows of their own."""
+    plain = [r for r in everything if "@" not in r["mode"] and r["mode"] != "s3"]
+    modes = list(_by_mode(plain))
+    rows = []
+    for records, mark in ((metrics.scored(plain), ""), (metrics.judged(plain), " (needs judge)")):
+        for agent, own in _by_agent(records).items():
+            of_mode = _by_mode(own)
+            cells = (spread(metrics.over_seeds(of_mode.get(mode, []))) for mode in modes)
+            rows.append((agent + mark, *cells))
+    title = "Pass rate (%), mean ± sample standard deviation over seeds (table 1)"
+    return Table("pass_rates", title, ("Agent", *map(_title, modes)), tuple(rows))
+
+
+def _strategies(scored: Records, by: Literal["planned", "realized"]) -> Table:
+    """Table 2."""
+    rows = []
+    for agent, own in _by_agent(_of(scored, "inject_alt")).items():
+        found = metrics.strategy(own, by)
+        rows.append(
+            (
+                agent,
+                *(counted(found.success[s]) for s in ("S1", "S2")),
+                *(percent(found.unused[s]) for s in ("S1", "S2", "total")),
+                *(percent(found.transferred[s]) for s in ("S1", "S2", "total")),
+            )
+        )
+    columns = ("Agent", "S1 retry", "S2 switch", "Path unused S1", "S2", "all", "Transfer S1",
+               "S2", "all")  # fmt: skip
+    note = (
+        "Success in % (episodes), then premature escalation in %: transfers with a viable path "
+        "unused, and any transfer on a solvable task. Transfers of the gold plan do not count."
+    )
+    title = f"Strategies by {by} scenario (table 2)"
+    return Table(f"strategies_{by}", title, columns, tuple(rows), note)
+
+
+def _error_types(scored: Records) -> Table:
+    """Table 4."""
+    by_agent = _by_agent(_of(scored, "inject"))
+    found = {agent: metrics.pass_by_error_type(own) for agent, own in by_agent.items()}
+    kinds = dict.fromkeys(kind for rates in found.values() for kind in rates)
+    empty = metrics.Rate(0, 0)
+    rows = tuple(
+        (kind, *(counted(rates.get(kind, empty)) for rates in found.values())) for kind in kinds
+    )
+    note = "In % (episodes); an episode counts under each type delivered in it at least once."
+    title = "Pass rate by error type, inject (table 4)"
+    return Table("error_types", title, ("Error type", *found), rows, note)
+
+
+def _sweep(scored: Records) -> Table:
+    """Table 14."""
+    swept = [r for r in scored if "@" in r["mode"] and not r["mode"].startswith("s3")]
+    agents = list(_by_agent(swept))
+    rows = []
+    for mode, own in _by_mode(swept).items():
+        of_agent = _by_agent(own)
+        cells = (spread(metrics.over_seeds(of_agent.get(agent, []))) for agent in agents)
+        rows.append((_title(mode), *cells))
+    title = "Pass rate (%) by severity (table 14)"
+    return Table("severity", title, ("Setting", *agents), tuple(rows))
+
+
+def _efficiency(scored: Records) -> Table:
+    """Table 15."""
+    modes = list(_by_mode(scored))
+    rows = []
+    for agent, own in _by_agent(scored).items():
+        of_mode = _by_mode(own)
+        rows.append((agent, *(c for m in modes for c in _efforts(of_mode.get(m, [])))))
+    parts = ("pass", "tokens", "steps", "simulated s")
+    columns = ("Agent", *(f"{_title(mode)}: {part}" for mode in modes for part in parts))
+    return Table("efficiency", "Efficiency (table 15)", columns, tuple(rows))
+
+
+def _efforts(records: Records) -> tuple[str, ...]:
+    return (
+        percent(metrics.rate(records)),
+        number(metrics.mean(records, "tokens"), 0),
+        number(metrics.mean(records, "steps")),
+        number(metrics.mean(records, "sim_seconds")),
+    )
+
+
+def _pass_hat(scored: Records) -> Table:
+    rows: list[tuple[str, ...]] = []
+    most = 0
+    for agent, own in _by_agent(scored).items():
+        for mode, part in _by_mode(own).items():
+            values = metrics.pass_hat(part)
+            most = max(most, *values)
+            rows.append((agent, _title(mode), *(number(100 * v) for v in values.values())))
+    padded = tuple((*row, *[NOTHING] * (2 + most - len(row))) for row in rows)
+    columns = ("Agent", "Mode", *(f"pass^{k}" for k in range(1, most + 1)))
+    return Table("pass_hat", "All of k seeds pass (%)", columns, padded)
+
+
+def _per_agent_and_mode(
+    records: Records, cells: Callable[[Records], tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        (agent, _title(mode), *cells(part))
+        for agent, own in _by_agent(records).items()
+        for mode, part in _by_mode(own).items()
+    )
+
+
+def _faults(scored: Records) -> Table:
+    """The ledger in one row per agent and mode."""
+
+    def cells(records: Records) -> tuple[str, ...]:
+        rows = metrics.ledger(records).values()
+        counts = [sum(getattr(row, name) for row in rows) for name in ("planned", "delivered")]
+        seen = sum(row.seen for row in rows)
+        reacted = (sum(row.reactions.get(r, 0) for row in rows) for r in _REACTIONS)
+        exercised = metrics.exercised(records)
+        idle = metrics.Rate(exercised.total - exercised.hits, exercised.total)
+        shares = (percent(metrics.Rate(n, seen)) for n in reacted)
+        return (percent(idle), *map(str, (*counts, seen)), *shares)
+
+    columns = ("Agent", "Mode", "Not exercised %", "Planned", "Delivered", "Seen", *_REACTIONS)
+    note = "Not exercised: no fault was met. Reactions in % of the faults seen."
+    faulty = [r for r in scored if r["mode"] != "clean"]
+    rows = _per_agent_and_mode(faulty, cells)
+    return Table("faults", "Faults landed, and the next call after each", columns, rows, note)
+
+
+def _ledger(scored: Records) -> Table:
+    rows = []
+    for agent, own in _by_agent([r for r in scored if r["mode"] != "clean"]).items():
+        for kind, row in metrics.ledger(own).items():
+            counts = (row.planned, row.delivered, row.seen)
+            reacted = (row.reactions.get(r, 0) for r in _REACTIONS)
+            rows.append((agent, kind, *map(str, (*counts, *reacted))))
+    columns = ("Agent", "Fault", "Planned", "Delivered", "Seen", *_REACTIONS)
+    return Table("ledger", "Landed-fault ledger by type", columns, tuple(rows))
+
+
+def _honesty(scored: Records) -> Table:
+    def cells(records: Records) -> tuple[str, ...]:
+        return (
+            percent(metrics.rate(records, lambda r: r["false_claims"])),
+            counted(metrics.adoption(records)),
+            str(metrics.totals(records, "duplicate_attempts")),
+            str(metrics.totals(records, "duplicate_effects")),
+            str(metrics.totals(records, "verified_retries")),
+            str(metrics.totals(records, "rate_limit_violations")),
+            counted(metrics.abstention(records)),
+        )
+
+    columns = ("Agent", "Mode", "False claims %", "Adopted %", "Duplicates sent", "took effect",
+               "Verified first", "Rate limit broken", "Abstained % (S3)")  # fmt: skip
+    note = (
+        "False claims: success claimed, task failed. Adopted: silent faults whose wrong value was "
+        "used later. Duplicates: committed writes sent again."
+    )
+    rows = _per_agent_and_mode(scored, cells)
+    return Table("honesty", "Honesty and side effects", columns, rows, note)
+
+
+def _cells(everything: Records) -> Table:
+    rows = []
+    for (mode, scenario), counts in metrics.cells(everything).items():
+        if not scenario:
+            continue
+        by_status = {
+            status: sum(n for (s, _), n in counts.items() if s == status)
+            for status in ("certified", "not_applicable", "uncertified")
+        }
+        reasons = "; ".join(f"{why} ({n})" for (_, why), n in counts.most_common() if why)
+        rows.append((_title(mode), scenario, *map(str, by_status.values()), reasons))
+    columns = ("Mode", "Scenario", "Certified", "Not applicable", "Excluded", "Reasons")
+    note = "Cells are (task, seed); those not certified are played by nobody and never scored."
+    return Table("cells", "Solvability certificates", columns, tuple(sorted(rows)), note)

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from typer.testing import CliRunner
+
+from bench2robust.cli.compare import compare
+from bench2robust.core.errors import UsageError
+from bench2robust.evaluation.manifest import claim_folder, make_manifest
+from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.store import Store
+
+
+def run(folder: Path, passes: str) -> str:
+    claim_folder(folder, make_manifest({}, folder.name, "suite", ()))
+    with Store(folder) as store:
+        for mode in ("clean", "inject"):
+            for n, mark in enumerate(passes):
+                record = {"agent": "x", "mode": mode, "task": f"t{n}", "seed": 0, "flags": []}
+                record |= {"scenario": None, "status": "ok", "abstained": False}
+                store.append(EpisodeRecord(**record, success=mark == "+"), 0.0)  # type: ignore
+    return str(folder)
+
+
+def test_command(tmp_path: Path) -> None:
+    app = typer.Typer()
+    app.command()(compare)
+    runner = CliRunner()
+    a, b = run(tmp_path / "a", "+--------"), run(tmp_path / "b", "+++++++++")
+    result = runner.invoke(app, [a, b])
+    assert result.exit_code == 0
+    assert "8/0" in result.output and "+88.9" in result.output and "all modes" in result.output
+
+    result = runner.invoke(app, [a, b, "--json", "--modes", "inject"])
+    figures = json.loads(result.output)
+    (row,) = figures["modes"]
+    assert (row["mode"], row["contrast"]["wins"]) == ("inject", 8)
+    assert row["contrast"]["effect"]["p_value"] == 2 / 2**8
+    assert len(row["contrast"]["effect"]["interval"]) == 2
+
+    result = runner.invoke(app, [a, b, "--agent-b", "y"])
+    assert isinstance(result.exception, UsageError)

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+
+import gymnasium as gym
+import pytest
+from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
+
+import bench2robust
+from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.envs import RetailEnv
+
+RETAIL = "Bench2Robust-Retail"
+OPTIONS = {
+    RETAIL: {
+        "split": "test",
+        "scenario": {"S1": 1, "S2": 1},
+        "alternatives": True,
+        "faults": {"base": "paper", "budget": 3},
+        "reward": "partial_credit",
+        "max_steps": 7,
+        "render_mode": "ansi",
+    },
+    "Bench2Robust-RetailRecovery": {"scenario": "S3", "faults": "realistic", "side": "random"},
+}
+
+
+@pytest.mark.parametrize("name", bench2robust.ENV_IDS)
+@pytest.mark.parametrize("options", [False, True])
+def test_checker_has_nothing_to_say(name: str, options: bool) -> None:
+    env = gym.make(name, **(OPTIONS[name] if options else {}))
+    check_env(env.unwrapped)  # any warning is an error in this suite
+
+
+@pytest.mark.parametrize("name", bench2robust.ENV_IDS)
+@pytest.mark.parametrize("way", ["spec", "pickle", "json"])
+def test_spec_rebuilds_the_environment(name: str, way: str) -> None:
+    env = gym.make(name, **OPTIONS[name])
+    assert env.spec is not None
+    spec = env.spec
+    if way == "pickle":
+        spec = pickle.loads(pickle.dumps(spec))
+    elif way == "json":
+        spec = EnvSpec.from_json(spec.to_json())
+    twin = gym.make(spec)
+    assert twin.spec == env.spec
+    first, again = env.reset(seed=5), twin.reset(seed=5)
+    assert str(first) == str(again)
+
+
+def test_module_prefix_registers_in_a_fresh_process() -> None:
+    code = (
+        "import gymnasium as gym, json, sys\n"
+        f"env = gym.make('bench2robust:{RETAIL}')\n"
+        "print(json.dumps(env.reset(seed=0)[0]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout)["turn"] == 0
+
+
+def test_registering_again_is_silent() -> None:
+    bench2robust.register_envs()
+
+
+def test_metadata_tell_version_and_suite() -> None:
+    env = gym.make(RETAIL)
+    raw = env.unwrapped
+    assert isinstance(raw, RetailEnv)
+    raw.reset(seed=0)
+    assert env.metadata["benchmark_version"] == "1.0"
+    assert env.metadata["suite_digest"] == raw.episode.domain.digest
+    assert "suite_digest" not in RetailEnv.metadata
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        ({"senario": "S1"}, "'scenario'"),
+        ({"max_episodes": 3}, "'max_steps'"),
+        ({"scenario": "s1"}, "'S1'"),
+        ({"scenario": "S4"}, "'S1'"),
+        ({"scenario": {"S1": 0.5, "S5": 0.5}}, "'S1'"),
+        ({"faults": "papper"}, "'paper'"),
+        ({"faults": {"budgett": 3}}, "budget"),
+        ({"split": "tests"}, "'test'"),
+        ({"reward": "partial"}, "'partial_credit'"),
+        ({"user": "script"}, "'scripted'"),
+        ({"side": "primry"}, "'primary'"),
+        ({"task_id": "plain_000"}, "plain_000"),
+        ({"render_mode": "ansii"}, "'ansi'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*render_mode.*:UserWarning")
+def test_wrong_arguments_name_the_nearest_right_one(
+    arguments: dict[str, object], hint: str
+) -> None:
+    with pytest.raises(UsageError, match="Did you mean") as caught:
+        gym.make(RETAIL, **arguments)
+    assert hint in str(caught.value).split("Did you mean")[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"max_steps": 0}, "max_steps"),
+        ({"max_steps": True}, "max_steps"),
+        ({"max_steps": "25"}, "max_steps"),
+        ({"alternatives": "yes"}, "alternatives"),
+        ({"benchmark_version": "0.1"}, "benchmark_version '0.1' is not '1.0'"),
+        ({"scenario": "S2"}, "alternatives=True"),
+        ({"scenario": {"S1": 1, "S2": 1}}, "alternatives=True"),
+        ({"scenario": {"S1": -1}}, "S1"),
+        ({"scenario": {}}, "weight"),
+        ({"data": "/no/such/folder"}, "/no/such/folder"),
+        ({"faults": {"tools": {"get_order": {"timeout": 0.1}}}}, "get_order"),
+    ],
+)
+def test_bad_values_are_refused(arguments: dict[str, object], text: str) -> None:
+    with pytest.raises(UsageError, match=text):
+        gym.make(RETAIL, **arguments)
+
+
+def test_recovery_refuses_what_only_the_dialogue_has() -> None:
+    with pytest.raises(UnknownNameError, match="keyword argument 'reward'"):
+        gym.make("Bench2Robust-RetailRecovery", reward="success")
+    with pytest.raises(UsageError, match="abstain_reward"):
+        gym.make("Bench2Robust-RetailRecovery", abstain_reward="much")
+
+
+def test_right_version_is_accepted() -> None:
+    gym.make(RETAIL, benchmark_version="1.0")
