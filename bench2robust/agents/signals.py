@@ -16,6 +16,8 @@ Signal: TypeAlias = ObservableFault | Literal["", "refused"]
 SIGNALS: tuple[Signal, ...] = ("", *OBSERVABLE, "refused")
 
 _PATTERNS: tuple[tuple[ObservableFault, re.Pattern[str]], ...] = (
+    # First, for what follows it is a damaged body, in which any number may stand.
+    ("malformed_response", re.compile(r"could not parse|invalid json", re.I)),
     ("timeout", re.compile(r"timed? ?out|timeout", re.I)),
     ("rate_limit", re.compile(r"\b429\b|too many requests|rate limit", re.I)),
     ("auth_error", re.compile(r"\b40[13]\b|unauthorized|forbidden", re.I)),

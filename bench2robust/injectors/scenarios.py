@@ -101,7 +101,7 @@ def plan_scenario(
 def _plan_s3(analysis: Analysis) -> ScenarioPlan | None:
     if not analysis.impossible:
         return None
-    return ScenarioPlan("S3", analysis.impossible, tuple(s.name for s in analysis.relevant))
+    return ScenarioPlan("S3", analysis.impossible, tuple(s.name for s in analysis.critical))
 
 
 def _plan_s2(hit: Sequence[Sides], seed: int, task_id: str, side: Side) -> ScenarioPlan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from bench2robust.domains.retail import RetailDomain, load_retail
 from bench2robust.domains.retail.session import RetailSession
 from bench2robust.domains.retail.sources import PACKAGE
 
-Official = Callable[[], Any]
-
 
 @pytest.fixture(scope="module")
 def data() -> str:
@@ -27,8 +24,8 @@ def data() -> str:
 
 
 @pytest.fixture(scope="module")
-def official(data: str) -> Official:
-    """Make a fresh official environment on the same data."""
+def environment(data: str) -> Any:
+    """The official environment on the same data; every test puts back what it changed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         # The name tau2 also belongs to an unrelated package; only τ²-bench has a registry.
@@ -40,12 +37,11 @@ def official(data: str) -> Official:
 
     logger.remove()
     file = RETAIL_DB_PATH if data == PACKAGE else Path(data) / "db.json"
-    database = RetailDB.load(str(file))
-    return lambda: get_environment(db=database.model_copy(deep=True))
+    return get_environment(db=RetailDB.load(str(file)))
 
 
 @pytest.fixture(scope="module")
-def retail(official: Official, data: str) -> RetailDomain:
+def retail(environment: Any, data: str) -> RetailDomain:
     return load_retail(data)
 
 
@@ -70,19 +66,24 @@ def state_of(environment: Any) -> dict[str, Any]:
     return {f"{kind}/{key}": row for kind, table in tables.items() for key, row in table.items()}
 
 
-def assert_equal_states(environment: Any, session: RetailSession, start: dict[str, Any]) -> None:
+def compare_states(environment: Any, session: RetailSession, start: dict[str, Any]) -> None:
+    """Compare what changed, then put it back."""
     end = state_of(environment)
     changed = {path: row for path, row in end.items() if row != start[path]}
     assert {path: orjson.loads(text) for path, text in session.delta().items()} == changed
+    for path in changed:
+        kind, key = path.split("/")
+        table = getattr(environment.tools.db, kind)
+        table[key] = type(table[key]).model_validate(start[path])
 
 
 def test_results_and_states_are_equal_on_every_gold_call(
-    official: Official, retail: RetailDomain
+    environment: Any, retail: RetailDomain
 ) -> None:
     calls = 0
-    start = state_of(official())
+    start = state_of(environment)
     for task in retail.tasks():
-        environment, session = official(), retail.session(task)
+        session = retail.session(task)
         for call in task.actions:
             mine, theirs = session.call(call), asked(environment, call)
             calls += 1
@@ -92,15 +93,14 @@ def test_results_and_states_are_equal_on_every_gold_call(
                 parsed(theirs.content),
                 theirs.is_error,
             ), (task.id, call)
-        assert_equal_states(environment, session, start)
+        compare_states(environment, session, start)
     assert calls > 500
 
 
-def test_refusals_are_equal_on_swapped_arguments(official: Official, retail: RetailDomain) -> None:
+def test_refusals_are_equal_on_swapped_arguments(environment: Any, retail: RetailDomain) -> None:
     """Every gold write with one argument of every other gold write of the same tool."""
     kinds = {spec.name: spec.kind for spec in retail.tools()}
     writes = [c for t in retail.tasks() for c in t.actions if kinds[c.name] == "write"]
-    environment = official()
     start = state_of(environment)
     session = retail.session(retail.tasks()[0])
     for index, call in enumerate(writes):
@@ -112,5 +112,5 @@ def test_refusals_are_equal_on_swapped_arguments(official: Official, retail: Ret
                 parsed(theirs.content),
                 theirs.is_error,
             ), mixed
-    assert_equal_states(environment, session, start)
+    compare_states(environment, session, start)
     assert session.revision > 50

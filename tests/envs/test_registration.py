@@ -92,7 +92,7 @@ def test_metadata_tell_version_and_suite() -> None:
         ({"reward": "partial"}, "'partial_credit'"),
         ({"user": "script"}, "'scripted'"),
         ({"side": "primry"}, "'primary'"),
-        ({"task_id": "plain_000"}, "plain_000"),
+        ({"task_id": "plane_0001"}, "plain_0"),
         ({"render_mode": "ansii"}, "'ansi'"),
     ],
 )

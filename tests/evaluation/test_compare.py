@@ -132,6 +132,12 @@ def test_change_of_the_gap_by_hand() -> None:
     assert gap.prevalence == least_prevalence(low["inject"], low["clean"])
 
 
+def test_a_gap_that_no_task_changes_may_still_change_by_two_points_per_point() -> None:
+    records = [*arm("+-" * 10, "clean"), *arm("+-" * 10)]
+    (gap,) = compare_records(records, records).gaps
+    assert gap.effect.interval.high == pytest.approx(2 * (1 - 0.05 ** (1 / 20)))
+
+
 def test_no_gap_is_made_of_abstentions() -> None:
     records = [*arm("+-", "clean"), *[record(f"t{n}", mode="s3", scenario="S3") for n in (0, 1)]]
     assert compare_records(records, records).gaps == ()

@@ -149,11 +149,13 @@ def test_bootstrap_of_clusters_of_several_sizes() -> None:
     assert wider.low < interval.low < interval.high < wider.high
 
 
-def test_expansion_matches_students_t_for_normal_data() -> None:
-    values = np.random.Generator(np.random.PCG64(2)).normal(size=15)
-    low, high = cluster_bootstrap(values.tolist(), expand=True)
-    half = 2.1448 * values.std(ddof=1) / np.sqrt(15)  # Student's quantile at 14 degrees of freedom
-    assert (high - low) / 2 == pytest.approx(half, rel=0.05)
+def test_expansion_uses_students_quantile() -> None:
+    values = np.random.Generator(np.random.PCG64(2)).normal(size=10).tolist()
+    # Student's 2.5 % quantile at 9 degrees of freedom is -2.2622; times sqrt(10/9) it is -2.3846,
+    # below which a normal variable lies with probability 0.008550.
+    tail = cluster_bootstrap(values, level=1 - 2 * 0.008550)
+    assert cluster_bootstrap(values, expand=True) == pytest.approx(tail, abs=2e-4)
+    assert cluster_bootstrap([1.5], expand=True) == (1.5, 1.5)
 
 
 @pytest.mark.parametrize(("differences", "sizes"), [([], []), ([1, 2], [1, 0])])
@@ -181,6 +183,7 @@ def test_effect_of_one_pair_per_task_has_the_discordance_as_spread() -> None:
     effect = cluster_effect([1] * 7 + [-1] * 3 + [0] * 40, [1] * 50)
     assert effect.spread == pytest.approx(10 / 50)
     assert effect.difference == 4 / 50
+    assert effect.interval == cluster_bootstrap([1] * 7 + [-1] * 3 + [0] * 40, expand=True)
     halved = cluster_effect([1] * 7 + [-1] * 3 + [0] * 40, [2] * 50)
     assert halved.spread == pytest.approx(10 / 200)
     assert halved.detectable == pytest.approx(effect.detectable / 2)
