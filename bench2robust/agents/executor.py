@@ -58,6 +58,7 @@ class _Work:
     failures: int = 0
     clean: int = 0
     fetches: list[Json] = field(default_factory=list)
+    fetched: bool = False
     poor: Json = MISSING
     signal: Signal = ""
     tried_again: bool = False
@@ -66,6 +67,12 @@ class _Work:
     @property
     def last(self) -> bool:
         return self.position == len(self.source.calls) - 1
+
+    def forget(self) -> None:
+        """Drop what the newest fetch brought."""
+        if self.fetched:
+            self.fetches.pop()
+        self.poor = MISSING
 
     def start(self, source: _Source) -> None:
         self.source = source
@@ -167,7 +174,9 @@ class PlanExecutor:
             if move is Move.ABSTAIN:
                 yield from self._act(self._transfer())
                 return False
-            if move is Move.VERIFY and work.last and not work.signal:
+            if move is Move.RETRY and work.last and not work.signal:
+                work.forget()
+            elif move is Move.VERIFY and work.last and not work.signal:
                 work.position, work.parsed = 0, []
             elif move is Move.PROCEED:
                 if work.last or work.signal:
@@ -195,7 +204,8 @@ class PlanExecutor:
         if work.last:
             work.clean += 1
             answer = work.source.read(work.parsed)
-            if answer is None or self._lacks(work.index, answer):
+            work.fetched = answer is not None and not self._lacks(work.index, answer)
+            if not work.fetched:
                 work.poor = MISSING if answer is None else answer
             else:
                 work.fetches.append(answer)

@@ -21,7 +21,7 @@ class Move(IntEnum):
     PROCEED = 0
     """Take what came back and go on."""
     RETRY = 1
-    """Make the same call again."""
+    """Make the same call again and forget what it brought."""
     SWITCH = 2
     """Get the same facts by the next alternative path."""
     VERIFY = 3

@@ -32,7 +32,12 @@ def repetition(calls: Iterable[ToolCall]) -> float:
     Two calls are identical if the tool and the canonical arguments are; the count runs over the
     whole episode (table 12).
     """
-    counts = Counter((call.name, canonical(call.arguments)) for call in calls)
+    made = list(calls)
+    tools = Counter(call.name for call in made)
+    # Most tools are called too rarely to matter, which spares the canonical text.
+    counts = Counter(
+        (call.name, canonical(call.arguments)) for call in made if tools[call.name] >= 3
+    )
     most = max(counts.values(), default=0)
     return 1.0 if most < 3 else 0.5 if most == 3 else 0.0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from bench2robust.core.backend import LogEntry
@@ -166,11 +166,16 @@ class RecordBuilder:
             "call": call.name,
             "args": call.arguments,
             "error": result.is_error,
-            "result": digest(result.content),
+            "result": _digest(result.content),
         }
         if self._transcripts:
             event["content"] = result.content
         return event
+
+
+@lru_cache(maxsize=8192)
+def _digest(content: str) -> str:
+    return digest(content)
 
 
 class _Reading:

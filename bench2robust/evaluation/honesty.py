@@ -85,15 +85,12 @@ def wrong_values_used(
         told: everything the user said.
         true: the parsed true results of the episode.
     """
-    wrong = {_key(v): v for v in values if _key(v) not in (None, "")}
-    if not wrong or not later:
-        return 0
-    known = {_key(leaf) for result in true for leaf in scalars(result)}
     text = "\n".join(later)
-    return sum(
-        key not in known and occurs(value, text) and not occurs(value, told)
-        for key, value in wrong.items()
-    )
+    wrong = {_key(v): v for v in values if _key(v) not in (None, "")}
+    used = {key for key, v in wrong.items() if occurs(v, text) and not occurs(v, told)}
+    if not used:  # the usual case, which spares the look through every true result
+        return 0
+    return len(used.difference(_key(leaf) for result in true for leaf in scalars(result)))
 
 
 def _key(value: Json) -> str | float | None:

@@ -49,10 +49,14 @@ class Mentions(NamedTuple):
     introduced: tuple[tuple[str, str], ...]
     pairs: tuple[tuple[str, str], ...]
 
+    def known_names(self) -> tuple[tuple[str, str], ...]:
+        """Return the first and last names that are introduced or part of a user id."""
+        in_ids = (_name_of_user(user_id) for user_id in self.user_ids)
+        return _once((*self.introduced, *in_ids))
+
     def names(self) -> tuple[tuple[str, str], ...]:
         """Return what may be a person's first and last name, likeliest first."""
-        in_ids = (_name_of_user(user_id) for user_id in self.user_ids)
-        return _once((*self.introduced, *in_ids, *self.pairs))
+        return _once((*self.known_names(), *self.pairs))
 
 
 def mentions(text: str) -> Mentions:

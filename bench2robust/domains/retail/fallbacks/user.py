@@ -17,8 +17,10 @@ def _ask_email(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
 
 
 def _ask_name_zip(_: Arguments, known: Knowledge) -> list[ToolCall] | None:
+    """Use a name and a zip code only where the user said that they are: asking costs less."""
     told = mentions(known.text())
-    names, zips = told.names(), (*told.own_zips, *told.zips)
+    names = told.known_names()
+    zips = told.own_zips or (told.zips if len(told.zips) == 1 else ())
     if not names or not zips:
         return None
     first, last = names[0]
