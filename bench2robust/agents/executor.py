@@ -15,9 +15,9 @@ from bench2robust.agents.base import Action, Brief, Observation, Say
 from bench2robust.agents.moves import Move, Situation
 from bench2robust.agents.signals import Signal, read_signal
 from bench2robust.core.canonical import Json, canonical, parse_result
-from bench2robust.core.dataflow import MissingValueError, Step, resolve
+from bench2robust.core.dataflow import MissingValueError, Step, Told, resolve
 from bench2robust.core.fallback import FallbackPath, Knowledge
-from bench2robust.core.paths import MISSING, get
+from bench2robust.core.paths import MISSING, get, leaves
 from bench2robust.core.solvability import analyse, paths_from
 from bench2robust.core.types import ToolCall, ToolResult
 
@@ -33,6 +33,7 @@ SUCCESS = "Everything you asked for has been done."
 FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
 _CONSULTATIONS = 3
+_LOOKS = 3
 _EMPTY: tuple[Json, ...] = (MISSING, "", [], {})
 
 
@@ -221,9 +222,9 @@ class PlanExecutor:
             if move is Move.ASK:
                 yield from self._consult(CONSULT)
             elif move is Move.VERIFY and self._writes(work.call.name):
-                if work.landed is not None or not work.signal:
+                if work.landed is not None:
                     return Move.PROCEED
-                work.landed = yield from self._has_landed(work.call)
+                work.landed = yield from self._look(work)
             elif move is Move.SWITCH:
                 if not work.untried:
                     return Move.PROCEED
@@ -240,7 +241,6 @@ class PlanExecutor:
 
     def _situation(self, work: _Work) -> Situation:
         step = self._plan.steps[work.index]
-        ready = work.last and not work.signal
         return Situation(
             writes=self._writes(work.call.name),
             signal=work.signal,
@@ -248,7 +248,7 @@ class PlanExecutor:
             fetches=work.clean,
             alternatives=len(work.untried),
             switched=work.source.switched,
-            missing=ready and work.poor is not MISSING and not work.fetches,
+            missing=self._is_missing(work),
             agreeing=_agreeing(self._keys(work)),
             landed=work.landed,
             matters=step.critical,
@@ -256,6 +256,11 @@ class PlanExecutor:
             steps_needed=len(self._plan.steps) - work.index + (0 if self._consulted else 1),
             last=work.last,
         )
+
+    def _is_missing(self, work: _Work) -> bool:
+        if work.signal and not self._writes(work.call.name):
+            return False  # nothing has come back yet
+        return work.last and not work.fetches and bool(self._plan.steps[work.index].needed)
 
     def _keys(self, work: _Work) -> list[str]:
         needed = self._plan.steps[work.index].needed
@@ -293,24 +298,40 @@ class PlanExecutor:
                 return _Source(calls, _reader(path, work.call), True)
         return None
 
-    def _has_landed(self, write: ToolCall) -> Driven[bool]:
-        """Read the record that a write is about; True if it differs from what was known of it."""
-        entity = {v for v in write.arguments.values() if isinstance(v, str)}
-        about = [
-            (call, value)
-            for call, value in self._knowledge.results
-            if not entity.isdisjoint(v for v in call.arguments.values() if isinstance(v, str))
-            and isinstance(value, dict)
-        ]
-        reads = [call for call, _ in about if not self._writes(call.name)]
-        for _ in range(3 if reads else 0):
-            result = yield from self._act(reads[-1])
+    def _look(self, work: _Work) -> Driven[bool]:
+        """Read the record that a write is about, and say whether the write shows in it."""
+        read = self._read_back(work.call)
+        for _ in range(_LOOKS if read is not None else 0):
+            assert read is not None
+            result = yield from self._act(read)
             assert isinstance(result, ToolResult)
             if not read_signal(result):
                 value = parse_result(result.content)
-                self._knowledge.results.append((reads[-1], value))
-                return canonical(value) != canonical(about[-1][1])
+                landed = self._shows(work.call, value)
+                self._knowledge.results.append((read, value))
+                if landed and not self._lacks(work.index, value):
+                    work.fetches.append(value)
+                return landed
         return False
+
+    def _shows(self, write: ToolCall, record: Json) -> bool:
+        """Whether a record differs from what was known of it, or else holds what was written."""
+        known = [v for call, v in self._knowledge.results if _shared(call, write) and _is_record(v)]
+        if known:
+            return canonical(record) != canonical(known[-1])
+        text = Told(canonical(record))
+        return all(text.has(leaf) for _, leaf in leaves(write.arguments) if leaf != "")
+
+    def _read_back(self, write: ToolCall) -> ToolCall | None:
+        """Return the call that reads the record of a write: one made before, or one that can be."""
+        for call, value in reversed(self._knowledge.results):
+            if _shared(call, write) and _is_record(value) and not self._writes(call.name):
+                return call
+        for spec in self._specs.values():
+            required = spec.parameters.get("required", ())
+            if spec.kind == "read" and required and set(required) <= write.arguments.keys():
+                return ToolCall(spec.name, {name: write.arguments[name] for name in required})
+        return None
 
     def _transfer(self) -> ToolCall:
         return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})
@@ -326,6 +347,16 @@ class PlanExecutor:
         parts.append(FAILURE if self._unfinished and self._honest else SUCCESS)
         for _ in range(_CONSULTATIONS):
             yield from self._act(Say(" ".join(parts)))
+
+
+def _shared(call: ToolCall, write: ToolCall) -> bool:
+    """Whether two calls are about one record: they share a text argument."""
+    entity = {v for v in write.arguments.values() if isinstance(v, str)}
+    return not entity.isdisjoint(v for v in call.arguments.values() if isinstance(v, str))
+
+
+def _is_record(value: Json) -> bool:
+    return isinstance(value, dict)
 
 
 def _only(parsed: list[Json]) -> Json:

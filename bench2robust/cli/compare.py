@@ -5,7 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import orjson
 import typer
+
+from bench2robust.cli.show import print_tables
+from bench2robust.evaluation.compare import compare_runs
+from bench2robust.evaluation.compare_table import comparison_tables
 
 __all__ = ["compare"]
 
@@ -28,18 +33,15 @@ def compare(
 
     Both must be over the same domain and data, with the same tasks, seeds and modes. Infrastructure
     errors are counted apart, never as failures.
-    """
-    from bench2robust.evaluation.compare import compare_runs
 
+    For example:
+
+    * `bench2robust compare runs/without-memory runs/with-memory`
+    * `bench2robust compare runs/demo runs/demo --agent-a scripted:naive --agent-b scripted:retry`
+    """
     chosen = [mode.strip() for mode in modes.split(",") if mode.strip()]
     comparison = compare_runs(a, b, (agent_a, agent_b), chosen)
     if as_json:
-        import orjson
-
         typer.echo(orjson.dumps(comparison, default=list, option=orjson.OPT_INDENT_2))
-        return
-    from rich.console import Console
-
-    from bench2robust.evaluation.compare_table import render_comparison
-
-    Console(markup=False, highlight=False).print(render_comparison(comparison))
+    else:
+        print_tables(comparison_tables(comparison))

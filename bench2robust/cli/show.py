@@ -51,8 +51,8 @@ def _drawn(table: Table) -> RichTable:
         caption_justify="left",
         box=box.SIMPLE_HEAD,
     )
-    for position, column in enumerate(table.columns):
-        drawn.add_column(escape(column), justify="left" if position == 0 else "right")
+    for column, right in zip(table.columns, table.numeric, strict=True):
+        drawn.add_column(escape(column), justify="right" if right else "left")
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     return drawn

@@ -151,6 +151,7 @@ class _Builder:
 
     def __init__(self, told: str) -> None:
         self._told = Told(told)
+        self._echoes: set[str] = set()
         self._seen: dict[str, list[Reference]] = {}
         self._writes: set[int] = set()
         self.literal = 0
@@ -161,7 +162,7 @@ class _Builder:
             self._writes.add(step)
         for path, leaf in leaves(result):
             if isinstance(leaf, (str, int, float)) and not isinstance(leaf, bool) and leaf != "":
-                self._seen.setdefault(_text(leaf), []).append(Reference(step, path))
+                self._seen.setdefault(_key(leaf), []).append(Reference(step, path))
 
     def value(self, name: str, value: Json) -> PlanValue:
         if isinstance(value, dict):
@@ -172,22 +173,25 @@ class _Builder:
         found = self._find(name, value)
         if found is None:
             self.literal += 1
+            self._echoes.add(_key(value))
             return value
         return found
 
     def _find(self, name: str, value: Json) -> Reference | Template | None:
         if isinstance(value, bool) or value is None or self._told.has(value):
             return None
-        seen = self._seen.get(_text(value))
+        seen = self._seen.get(_key(value))
         if seen:
-            return self._best(name, seen)
+            best = self._best(name, seen)
+            # What a write returns of the agent's own earlier words is no news.
+            return None if best.step in self._writes and _key(value) in self._echoes else best
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
         parts: list[str | Reference] = []
         end = 0
         for match in NUMBER.finditer(text):
-            seen = self._seen.get(_text(float(match.group())))
+            seen = self._seen.get(_key(float(match.group())))
             if seen:
                 parts += [text[end : match.start()], self._best("price", seen)]
                 end = match.end()
@@ -198,11 +202,9 @@ class _Builder:
         return [text.lower() for text in texts if self._told.has(text)]
 
     def output(self, text: str) -> PlanValue:
-        try:
-            key = _text(float(text))
-        except ValueError:
-            key = text
-        seen = self._seen.get(text) or self._seen.get(key)
+        seen = self._seen.get(_key(text))
+        if not seen and NUMBER.fullmatch(text):
+            seen = self._seen.get(_key(float(text)))
         return self._best("", seen) if seen else text
 
     def _best(self, name: str, seen: Sequence[Reference]) -> Reference:
@@ -242,10 +244,9 @@ _BEFORE = re.compile(r"[\w.]")
 _AFTER = re.compile(r"\w|\.\d")
 
 
-def _text(leaf: Json) -> str:
-    if isinstance(leaf, (int, float)):
-        return repr(float(leaf))
-    return str(leaf)
+def _key(leaf: Json) -> str:
+    """Return one key per value; numbers and texts are apart."""
+    return f"number {float(leaf)!r}" if isinstance(leaf, (int, float)) else f"text {leaf}"
 
 
 def _guards(

@@ -147,9 +147,7 @@ class Episode:
 _NOTHING = ScenarioPlan("S1", frozenset(), (), "", ())
 
 
-def _scenario(
-    analysis: Analysis, task: Task, seed: int, settings: EpisodeSettings
-) -> ScenarioPlan:
+def _scenario(analysis: Analysis, task: Task, seed: int, settings: EpisodeSettings) -> ScenarioPlan:
     if settings.scenario is None or settings.scenario == "S1":
         return _NOTHING
     plan = plan_scenario(

@@ -57,7 +57,7 @@ def encode(situation: Situation, max_steps: int) -> Vector:
         min(1.0, s.fetches / _MANY),
         min(1.0, s.alternatives / _MANY),
         min(1.0, s.agreeing / _MANY),
-        max(0.0, s.steps_left / max_steps),
+        s.steps_left / max_steps,
         min(1.0, s.steps_needed / max_steps),
     )
     return np.array(elements, dtype=np.float32)

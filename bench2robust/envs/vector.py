@@ -141,7 +141,9 @@ def _merge(infos: Sequence[Info]) -> Info:
     for key in dict.fromkeys(chain.from_iterable(infos)):
         has = np.array([key in info for info in infos])
         values = [info[key] for info in infos if key in info]
-        if isinstance(values[0], dict) and key != "final_obs":
+        if key == "final_obs":
+            merged[key] = _objects(has, values)
+        elif isinstance(values[0], dict):
             merged[key] = _merge([info.get(key, {}) for info in infos])
         else:
             merged[key] = _column(has, values)
@@ -151,11 +153,15 @@ def _merge(infos: Sequence[Info]) -> Info:
 
 def _column(has: Array, values: Sequence[Any]) -> Array:
     first = values[0]
-    if isinstance(first, (bool, int, float, np.number, np.ndarray)):
-        dtype = first.dtype if isinstance(first, np.ndarray) else type(first)
-        column = np.zeros((len(has), *np.shape(first)), dtype=dtype)
-        column[has] = values
-        return column
+    if not isinstance(first, (bool, int, float, np.number, np.ndarray)):
+        return _objects(has, values)
+    dtype = first.dtype if isinstance(first, np.ndarray) else type(first)
+    column = np.zeros((len(has), *np.shape(first)), dtype=dtype)
+    column[has] = values
+    return column
+
+
+def _objects(has: Array, values: Sequence[Any]) -> Array:
     column = np.full(len(has), None, dtype=object)
     for index, value in zip(np.flatnonzero(has).tolist(), values, strict=True):
         column[index] = value  # one by one: NumPy would take a list for a row

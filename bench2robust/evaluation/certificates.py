@@ -99,7 +99,8 @@ def _ledger_strategy(injector: FaultInjector) -> Strategy:
         if event.planned == "blocked":
             return Move.SWITCH
         if situation.writes and event.executed:
-            return Move.PROCEED
+            look = situation.missing and situation.landed is None
+            return Move.VERIFY if look else Move.PROCEED
         return Move.RETRY
 
     return decide

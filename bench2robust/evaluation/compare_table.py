@@ -1,124 +1,118 @@
-"""A comparison as text for people: tables that fit 80 columns, then remarks."""
+"""A comparison as tables for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isfinite
-
-from rich import box
-from rich.console import Group
-from rich.table import Table
+from math import isfinite, nan
 
 from bench2robust.evaluation.compare import Comparison
 from bench2robust.evaluation.statistics import Contrast, Effect
+from bench2robust.evaluation.table import Table, number
 
-__all__ = ["render_comparison"]
+__all__ = ["comparison_tables"]
 
 PLANNED = 0.05
 """The difference for which the number of tasks needed is shown."""
-METHOD = (
-    "rescued, harmed: the share of A's failures that B passes, and of A's passes that B fails. "
-    "McNemar takes pairs as independent, which seeds of one task are not. 95 %: bootstrap over "
-    "tasks. p: exact sign-flip test over tasks; Holm: corrected for its kind of row (modes, "
-    "scenarios, gaps). detectable: the smallest true difference that so many tasks show with "
-    f"80 % power; for {100 * PLANNED:.0f}: how many tasks show one of {100 * PLANNED:.0f} points. "
-    "from: the least share (%) of faulted episodes at which B is not worse, at the unfavourable "
-    "ends of both intervals (–: none). In S3, a pass is a correct abstention."
+_EFFECT = ("95 %", "p", "Holm", "MDE", f"for {100 * PLANNED:.0f}")
+_PASSES = (
+    "In %. rescued: the share of A's failures that B passes. W/L: pairs that only B passes, and "
+    "that only A passes. McNemar takes pairs as independent, which seeds of one task are not: see "
+    "p below. In S3, a pass is a correct abstention."
 )
-_EFFECT = ("B - A", "95 %", "p", "Holm", "detectable", f"for {100 * PLANNED:.0f}")
+_DIFFERENCES = (
+    "In points. 95 %: bootstrap over tasks. p: exact sign-flip test over tasks; Holm: corrected "
+    "for the other modes, or the other scenarios. MDE: the smallest true difference that so "
+    f"many tasks show with 80 % power; for {100 * PLANNED:.0f}: how many tasks show one of "
+    f"{100 * PLANNED:.0f} points."
+)
+_GAPS = (
+    "B - A under faults minus B - A clean, in points. from: the least share (%) of faulted "
+    "episodes at which B is not worse, at the unfavourable ends of both intervals."
+)
 
 
-def render_comparison(comparison: Comparison) -> Group:
-    """Return the tables and remarks of a comparison, to be printed by rich without markup."""
-    parts: list[Table | str] = [f"A: {comparison.first}\nB: {comparison.second}"]
-    if comparison.settings:
-        parts.append("Settings that differ (A, B):\n  " + "\n  ".join(comparison.settings))
-    parts += ["", _passes(comparison), "", _differences(comparison)]
-    if comparison.gaps:
-        parts += ["", _gaps(comparison)]
-    parts += ["", *_lost(comparison), "", METHOD]
-    return Group(*parts)
+def comparison_tables(comparison: Comparison) -> tuple[Table, ...]:
+    """Return the tables of a comparison: arms, passes, differences, gaps and lost pairs."""
+    tables = (_arms(comparison), _passes(comparison), _differences(comparison))
+    others = (_gaps(comparison), _lost(comparison))
+    return (*tables, *(table for table in others if table.rows))
 
 
-def _rows(comparison: Comparison) -> Iterator[tuple[str, Contrast, str]]:
+def _arms(comparison: Comparison) -> Table:
+    settings = comparison.settings
+    differing = f"Settings that differ: {'; '.join(settings)}." if settings else ""
+    rows = (("A", comparison.first), ("B", comparison.second))
+    return Table("arms", "Paired comparison", ("", "run and agent"), rows, differing)
+
+
+def _rows(comparison: Comparison) -> Iterator[tuple[str, Contrast, float]]:
     for row in comparison.modes:
-        yield row.mode, row.contrast, _p(row.p_holm)
+        yield row.mode, row.contrast, row.p_holm
     if comparison.pooled:
-        yield "all modes", comparison.pooled, ""
+        yield "all modes", comparison.pooled, nan
     for row in comparison.scenarios:
-        yield f"{row.mode} {row.scenario}", row.contrast, _p(row.p_holm)
+        yield f"{row.mode} {row.scenario}", row.contrast, row.p_holm
 
 
 def _passes(comparison: Comparison) -> Table:
-    names = ("tasks", "pairs", "A", "B", "rescued", "harmed", "wins/losses", "McNemar")
-    table = _table("Passes (%)", *names)
-    for name, contrast, _ in _rows(comparison):
-        effect = contrast.effect
-        table.add_row(
-            name,
-            str(effect.tasks),
-            str(effect.pairs),
-            *(_share(passed / effect.pairs) for passed in (contrast.first, contrast.second)),
-            *map(_share, (contrast.rescue_rate, contrast.harm_rate)),
-            f"{contrast.wins}/{contrast.losses}",
-            _p(contrast.p_mcnemar),
-        )
-    return table
+    names = ("mode", "tasks", "pairs", "A", "B", "rescued", "W/L", "McNemar")
+    rows = tuple((name, *_counts(contrast)) for name, contrast, _ in _rows(comparison))
+    return Table("passes", "Passes", names, rows, _PASSES)
+
+
+def _counts(contrast: Contrast) -> Iterator[str]:
+    pairs = contrast.effect.pairs
+    yield from (str(contrast.effect.tasks), str(pairs))
+    for share in (contrast.first / pairs, contrast.second / pairs, contrast.rescue_rate):
+        yield number(100 * share)
+    yield from (f"{contrast.wins}/{contrast.losses}", _p(contrast.p_mcnemar))
 
 
 def _differences(comparison: Comparison) -> Table:
-    table = _table("Difference in points", *_EFFECT)
-    for name, contrast, corrected in _rows(comparison):
-        table.add_row(name, *_effect(contrast.effect, corrected))
-    return table
+    rows = tuple((name, *_effect(c.effect, holm)) for name, c, holm in _rows(comparison))
+    return Table("differences", "Difference", ("mode", "B - A", *_EFFECT), rows, _DIFFERENCES)
+
+
+def _effect(effect: Effect, corrected: float) -> Iterator[str]:
+    low, high = effect.interval
+    yield from (_points(effect.difference), f"[{_points(low)}, {_points(high)}]")
+    yield from (_p(effect.p_value), _p(corrected))
+    # Without spread there is nothing to plan with.
+    known = effect.spread and isfinite(effect.detectable)
+    yield number(100 * effect.detectable if known else nan)
+    enough = effect.spread >= PLANNED**2
+    yield f"{effect.tasks_needed(PLANNED):,}" if enough else number(nan)
 
 
 def _gaps(comparison: Comparison) -> Table:
-    table = _table(
-        "Robustness gap: B - A under faults minus B - A clean, in points",
-        "change",
-        *_EFFECT[1:],
-        "from",
+    rows = tuple(
+        (
+            gap.mode,
+            *_effect(gap.effect, gap.p_holm),
+            number(100 * gap.prevalence if isfinite(gap.prevalence) else nan),
+        )
+        for gap in comparison.gaps
     )
-    for gap in comparison.gaps:
-        table.add_row(gap.mode, *_effect(gap.effect, _p(gap.p_holm)), _share(gap.prevalence))
-    return table
+    return Table("gaps", "Robustness gap", ("mode", "change", *_EFFECT, "from"), rows, _GAPS)
 
 
-def _table(title: str, *names: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    table.padding, table.pad_edge, table.show_edge = (0, 1, 0, 0), False, False
-    table.add_column("mode", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right")
-    return table
-
-
-def _effect(effect: Effect, corrected: str) -> Iterator[str]:
-    low, high = effect.interval
-    yield from (_points(effect.difference), f"[{_points(low)}, {_points(high)}]")
-    yield from (_p(effect.p_value), corrected)
-    # Without spread there is nothing to plan with.
-    yield f"{100 * effect.detectable:.1f}" if effect.spread and isfinite(effect.detectable) else "–"
-    yield f"{effect.tasks_needed(PLANNED):,}" if effect.spread >= PLANNED**2 else "–"
-
-
-def _lost(comparison: Comparison) -> Iterator[str]:
-    for mode, lost in comparison.lost.items():
-        if pairs := lost.first + lost.second + lost.both:
-            yield (
-                f"{mode}: {pairs} pairs were lost by the infrastructure (A alone {lost.first}, B "
-                f"alone {lost.second}, both {lost.both}) and count for neither; had all gone one "
-                f"way, B - A would be {_points(lost.extremes.low)} to "
-                f"{_points(lost.extremes.high)}."
-            )
-        if lost.unscored:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in lost.unscored.items())
-            yield f"{mode}: pairs that are not scored: {reasons}."
-
-
-def _share(share: float) -> str:
-    return f"{100 * share:.1f}" if isfinite(share) else "–"
+def _lost(comparison: Comparison) -> Table:
+    names = ("mode", "infra A", "infra B", "both", "B - A if lost pairs", "not to be scored")
+    rows = tuple(
+        (
+            mode,
+            *map(str, (lost.first, lost.second, lost.both)),
+            " to ".join(map(_points, lost.extremes)),
+            ", ".join(f"{count} {reason}" for reason, count in lost.unscored.items()) or "0",
+        )
+        for mode, lost in comparison.lost.items()
+        if lost.first or lost.second or lost.both or lost.unscored
+    )
+    note = (
+        "Pairs that count for neither arm. B - A if lost pairs: in points, had every pair that the "
+        "infrastructure lost gone against B, and had every one gone for it."
+    )
+    return Table("lost", "Pairs set aside", names, rows, note)
 
 
 def _points(difference: float) -> str:
@@ -126,4 +120,4 @@ def _points(difference: float) -> str:
 
 
 def _p(value: float) -> str:
-    return f"{value:.4f}" if value >= 0.0001 else "<.0001"
+    return "<.0001" if value < 0.0001 else number(value, 4)

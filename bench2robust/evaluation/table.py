@@ -31,9 +31,17 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
 
+    @property
+    def numeric(self) -> tuple[bool, ...]:
+        """For each column, whether every cell is a figure: such columns are set right."""
+        return tuple(
+            all(row[i] == NOTHING or row[i][:1].isdecimal() for row in self.rows)
+            for i in range(len(self.columns))
+        )
+
     def markdown(self) -> str:
         """Return the table as Markdown, with title and note."""
-        rule = tuple("---" if i == 0 else "---:" for i in range(len(self.columns)))
+        rule = tuple("---:" if right else "---" for right in self.numeric)
         lines = [_line(row) for row in (self.columns, rule, *self.rows)]
         parts = [f"### {self.title}", "\n".join(lines), self.note]
         return "\n\n".join(part for part in parts if part) + "\n"

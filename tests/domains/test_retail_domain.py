@@ -240,8 +240,8 @@ def test_a_third_partys_domain_is_an_entry_point(monkeypatch: pytest.MonkeyPatch
     theirs = EntryPoint("mine", "bench2robust.domains.retail:load_retail", group)
     hijack = EntryPoint("retail", "json:loads", group)
     monkeypatch.setattr(domains, "entry_points", lambda group: [theirs, hijack])
-    domains.get_domain.cache_clear()
+    domains._load.cache_clear()
     assert domain_names() == ("retail", "mine")
     assert domains.get_domain("mine").name == "retail"
     assert domains.get_domain("retail").name == "retail"
-    domains.get_domain.cache_clear()
+    domains._load.cache_clear()

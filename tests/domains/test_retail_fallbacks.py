@@ -138,7 +138,7 @@ def test_a_product_is_named_by_an_order_or_the_list_of_products(session: RetailS
             "10001",
         ),
         ("You are mei_kovacs_8020 living in San Jose, zipcode 28236.", "Mei Kovacs", "28236"),
-        ("Order #W28236 for 12345678 of Chen Li, 00501", "Chen Li", "00501"),
+        ("I'm Chen Li, order #W28236 for 12345678, in 00501", "Chen Li", "00501"),
     ],
 )
 def test_names_and_zips_in_what_users_say(told: str, name: str, zip_code: str) -> None:
@@ -147,6 +147,20 @@ def test_names_and_zips_in_what_users_say(told: str, name: str, zip_code: str) -
     first, _, last = name.partition(" ")
     expected = {"first_name": first, "last_name": last, "zip": zip_code}
     assert calls == [ToolCall("find_user_id_by_name_zip", expected)]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Send it to New York, 10001.",
+        "I am Ann Roe in 80001. Send it to New York, 10001.",
+        "I am Ann",
+    ],
+)
+def test_names_and_zips_are_not_guessed(told: str) -> None:
+    path = next(p for p in PATHS if p.target == "find_user_id_by_name_zip")
+    assert path.calls({}, Knowledge([told])) is None
+    assert path.ask
 
 
 _json = st.recursive(

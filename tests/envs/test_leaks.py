@@ -16,7 +16,7 @@ from bench2robust.envs import NotApplicableError, RetailEnv, RetailRecoveryEnv
 Play = Callable[[Any, str], list[Any]]
 
 HIDDEN = re.compile(
-    r"\bS[123]\b|scenario|blocked|inject|ledger|\bgold\b|oracle|corrupt|\bnoise\b|robust"
+    r"\b(?-i:S[123])\b|scenario|blocked|inject|ledger|\bgold\b|oracle|corrupt|\bnoise\b|robust"
     r"|rate_limit|server_error|malformed_response|auth_error|schema_drift|factual_error"
     r"|switch_needed|retry_works|impossible|infeasible|ambiguous_\d|plain_\d|general_\d|changing_\d",
     re.IGNORECASE,

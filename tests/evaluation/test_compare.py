@@ -8,11 +8,10 @@ from typing import Any, cast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rich.console import Console
 
 from bench2robust.core.errors import UnknownNameError, UsageError
-from bench2robust.evaluation.compare import Comparison, compare_records, compare_runs
-from bench2robust.evaluation.compare_table import render_comparison
+from bench2robust.evaluation.compare import compare_records, compare_runs
+from bench2robust.evaluation.compare_table import comparison_tables
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import exact_mcnemar, holm, least_prevalence, sign_flip
@@ -222,25 +221,33 @@ def test_different_suites_are_refused(tmp_path: Path) -> None:
         compare_runs(a, b)
 
 
-def shown(comparison: Comparison) -> str:
-    console = Console(width=80, markup=False, highlight=False)
-    with console.capture() as capture:
-        console.print(render_comparison(comparison))
-    return capture.get()
-
-
-def test_table_shows_the_figures_within_80_columns() -> None:
+def test_tables_show_the_figures() -> None:
     first = [*arm("+" * 40, "clean"), *arm("-" * 20 + "+" * 19 + "!")]
     second = [*arm("+" * 40, "clean"), *arm("+" * 14 + "-" * 6 + "+" * 20)]
     first.append(record("u", status="uncertified"))
     second.append(record("u", status="uncertified"))
-    text = shown(compare_records(first, second, ("run", "run [bold]"), (), ("memory: a, b",)))
-    lines = [line.split() for line in text.splitlines()]
-    assert max(map(len, text.splitlines())) <= 80
-    assert ["inject", "39", "39", "48.7", "84.6", "70.0", "0.0", "14/0", "0.0001"] in lines
-    assert "B: run [bold]" in text and "memory: a, b" in text
-    row = next(line for line in lines if line[:2] == ["inject", "+35.9"])
-    assert row[4:6] == ["0.0001", "0.0002"]
-    assert "inject: 1 pairs were lost by the infrastructure (A alone 1" in text
-    assert "inject: pairs that are not scored: 1 uncertified." in text
-    assert "Robustness gap" in text
+    comparison = compare_records(first, second, ("run x", "run y"), (), ("memory: a, b",))
+    arms, passes, differences, gaps, lost = comparison_tables(comparison)
+    assert arms.rows == (("A", "run x"), ("B", "run y")) and "memory: a, b" in arms.note
+    by_mode = {row[0]: row[1:] for row in passes.rows}
+    assert by_mode["inject"] == ("39", "39", "48.7", "84.6", "70.0", "14/0", "0.0001")
+    assert by_mode["clean"] == ("40", "40", "100.0", "100.0", "—", "0/0", "1.0000")
+    assert list(by_mode) == ["clean", "inject", "all modes"]
+    by_mode = {row[0]: row[1:] for row in differences.rows}
+    effect = comparison.modes[1].contrast.effect
+    low, high = (f"{100 * end:+.1f}" for end in effect.interval)
+    planned = (f"{100 * effect.detectable:.1f}", f"{effect.tasks_needed(0.05):,}")
+    assert by_mode["inject"] == ("+35.9", f"[{low}, {high}]", "0.0001", "0.0002", *planned)
+    assert by_mode["clean"] == ("+0.0", "[-7.2, +7.2]", "1.0000", "1.0000", "—", "—")
+    assert by_mode["all modes"][3] == "—"
+    assert gaps.rows[0][:2] == ("inject", "+35.9")
+    assert gaps.rows[0][-1] == f"{100 * comparison.gaps[0].prevalence:.1f}"
+    assert lost.rows == (("inject", "1", "0", "0", "+35.0 to +37.5", "1 uncertified"),)
+    assert {len(table.columns) for table in (passes, differences, gaps)} == {8, 7}
+    for table in comparison_tables(comparison):
+        assert {len(row) for row in table.rows} == {len(table.columns)}
+
+
+def test_tables_leave_out_what_there_is_not() -> None:
+    tables = comparison_tables(compare_records(arm("+-"), arm("-+")))
+    assert [table.name for table in tables] == ["arms", "passes", "differences"]

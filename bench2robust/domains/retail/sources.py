@@ -95,7 +95,7 @@ def _flagged(data: RetailData) -> RetailData:
     for task in data.tasks:
         session = RetailSession(base, toolset)
         failed = [kinds.get(c.name) for c in task.actions if session.call(c).is_error]
-        flag = "gold_write_fails" if failed else "gold_read_fails" if failed else ""
+        flag = "gold_write_fails" if "write" in failed else "gold_read_fails" if failed else ""
         tasks.append(replace(task, flags=(*task.flags, flag)) if flag else task)
     return replace(data, tasks=tuple(tasks), notes=_notes(tasks))
 
