@@ -1,8 +1,21 @@
-"""Policies that act: scripted strategies over dataflow plans."""
+"""Policies that act: scripted strategies over dataflow plans, and models behind endpoints.
+
+The latter are in :mod:`bench2robust.agents.chat`, which is imported only where one is used.
+"""
 
 from __future__ import annotations
 
-from bench2robust.agents.base import Action, Actions, Agent, Brief, Observation, Say
+from bench2robust.agents.base import (
+    Action,
+    Actions,
+    Agent,
+    AsyncActions,
+    AsyncAgent,
+    Brief,
+    Observation,
+    Say,
+    Unreadable,
+)
 from bench2robust.agents.moves import Move, Situation, Strategy
 from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.agents.strategies import STRATEGIES
@@ -12,6 +25,8 @@ __all__ = [
     "Action",
     "Actions",
     "Agent",
+    "AsyncActions",
+    "AsyncAgent",
     "Brief",
     "Move",
     "Observation",
@@ -19,7 +34,10 @@ __all__ = [
     "ScriptedAgent",
     "Situation",
     "Strategy",
+    "Unreadable",
     "agent_names",
+    "check_agent",
+    "is_chat",
     "make_agent",
 ]
 
@@ -29,8 +47,24 @@ def agent_names() -> tuple[str, ...]:
     return tuple(f"scripted:{name}" for name in STRATEGIES)
 
 
+def check_agent(spec: str) -> str:
+    """Return ``spec`` if it names an agent: a scripted one, or any ``chat:MODEL``.
+
+    Raises:
+        UnknownNameError: it does not.
+    """
+    if spec not in agent_names() and not is_chat(spec):
+        raise UnknownNameError("agent", spec, (*agent_names(), "chat:MODEL"))
+    return spec
+
+
+def is_chat(spec: str) -> bool:
+    """Say whether ``spec`` names a model behind an endpoint (``chat:MODEL``)."""
+    return spec.startswith("chat:") and bool(spec.removeprefix("chat:").strip())
+
+
 def make_agent(spec: str, brief: Brief) -> Agent:
-    """Make the agent that ``spec`` names (such as ``scripted:retry``) for one episode.
+    """Make the scripted agent that ``spec`` names (such as ``scripted:retry``) for one episode.
 
     Raises:
         UnknownNameError: no agent has that name.

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from typing import NamedTuple, Protocol, TypeAlias
 
 from bench2robust.core.domain import Domain
 from bench2robust.core.types import Task, ToolCall, ToolResult
 
-__all__ = ["Action", "Actions", "Agent", "Brief", "Observation", "Say"]
+__all__ = [
+    "Action",
+    "Actions",
+    "Agent",
+    "AsyncActions",
+    "AsyncAgent",
+    "Brief",
+    "Observation",
+    "Say",
+    "Unreadable",
+]
 
 
 class Say(NamedTuple):
@@ -17,11 +27,24 @@ class Say(NamedTuple):
     text: str
 
 
+class Unreadable(NamedTuple):
+    """Something that an agent wrote and nobody can act on.
+
+    Attributes:
+        text: as written.
+        answer: what the agent is told about it.
+    """
+
+    text: str
+    answer: str
+
+
 Action: TypeAlias = ToolCall | Say
 Observation: TypeAlias = "ToolResult | str"
 """What an action brings back: a tool's result, or the user's reply."""
 
 Actions: TypeAlias = Generator[Action, Observation, None]
+AsyncActions: TypeAlias = "AsyncGenerator[Action | Unreadable, Observation | None]"
 
 
 class Agent(Protocol):
@@ -36,6 +59,17 @@ class Agent(Protocol):
         """The name that records carry."""
 
     def run(self) -> Actions:
+        """Start acting."""
+
+
+class AsyncAgent(Protocol):
+    """A policy whose actions need awaiting; otherwise as :class:`Agent`."""
+
+    @property
+    def name(self) -> str:
+        """The name that records carry."""
+
+    def run(self) -> AsyncActions:
         """Start acting."""
 
 

@@ -24,6 +24,7 @@ from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
+from bench2robust.evaluation.model_tables import model_tables, without_flagged
 from bench2robust.evaluation.runner import Job, RunResult, make_job, run
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.tables import detail_tables, summary_tables
@@ -37,7 +38,33 @@ def evaluate(
     domain: DomainOption = None,
     data: DataOption = None,
     agent: Annotated[
-        list[str] | None, typer.Option(help="Such as scripted:retry; may be repeated.")
+        list[str] | None,
+        typer.Option(help="Such as scripted:retry or chat:MODEL; may be repeated."),
+    ] = None,
+    user: Annotated[
+        list[str] | None,
+        typer.Option(help="scripted or chat:MODEL; may be repeated. [default: scripted]"),
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(help="The endpoint of chat agents, such as http://HOST:PORT/v1.")
+    ] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option(help="The environment variable that holds its key.")
+    ] = None,
+    user_base_url: Annotated[
+        str | None, typer.Option(help="The endpoint of chat users. [default: that of agents]")
+    ] = None,
+    user_api_key_env: Annotated[
+        str | None, typer.Option(help="The environment variable that holds its key.")
+    ] = None,
+    prices: Annotated[
+        str | None, typer.Option(help="A YAML file with the prices of models.")
+    ] = None,
+    budget_tokens: Annotated[
+        int | None, typer.Option(help="Most tokens that the whole run may use.")
+    ] = None,
+    budget_usd: Annotated[
+        float | None, typer.Option(help="Most US dollars that the whole run may cost.")
     ] = None,
     modes: Annotated[
         str | None,
@@ -58,6 +85,10 @@ def evaluate(
     concurrency: Annotated[
         int | None, typer.Option(help="Episodes interleaved; results do not depend on it.")
     ] = None,
+    exclude_flagged: Annotated[
+        bool,
+        typer.Option("--exclude-flagged", help="Leave episodes with a simulator fault unscored."),
+    ] = False,
     out: OutOption = None,
     config: ConfigOption = None,
     set_: SetOption = None,
@@ -77,11 +108,16 @@ def evaluate(
     * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
+    * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
     """
     flags = {
         "domain": domain,
         "data": data,
         "agents": agent or None,
+        "users": user or None,
+        "prices": prices,
+        "budget_tokens": budget_tokens,
+        "budget_usd": budget_usd,
         "modes": modes,
         "scenario": scenario,
         "seeds": seeds,
@@ -94,12 +130,19 @@ def evaluate(
         "concurrency": concurrency,
         "out": out,
     }
-    settings = make_config(config, flags, set_)
+    endpoints = {
+        "chat.base_url": base_url,
+        "chat.api_key_env": api_key_env,
+        "user_chat.base_url": user_base_url,
+        "user_chat.api_key_env": user_api_key_env,
+    }
+    given = [f"{name}={value}" for name, value in endpoints.items() if value is not None]
+    settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
     print(_plan(job))
     if not dry_run:
         result = _run(job)
-        _report(job)
+        _report(job, exclude_flagged)
         _conclude(result)
 
 
@@ -114,6 +157,9 @@ def _plan(job: Job) -> str:
         "episodes": f"{job.total:,} at most {config.max_steps} steps each",
         "folder": str(job.folder),
     }
+    if config.awaits:
+        lines["users"] = ", ".join(config.users)
+        lines["endpoint"] = config.chat.base_url
     return "\n".join(f"{name:9} {text}" for name, text in lines.items())
 
 
@@ -134,11 +180,16 @@ def _run(job: Job) -> RunResult:
         raise typer.Exit(130) from None
 
 
-def _report(job: Job) -> None:
+def _report(job: Job, exclude_flagged: bool) -> None:
     """Print the summary tables, and write all of them into the run folder."""
     records = list(read_records(job.folder, dialogue=False))
-    summary, notes = summary_tables(records), read_manifest(job.folder)["notes"]
-    tables = [*summary, *detail_tables(records)]
+    kept = without_flagged(records) if exclude_flagged else records
+    summary = [*summary_tables(kept), *model_tables(records, job.folder)]
+    notes = read_manifest(job.folder)["notes"]
+    if exclude_flagged:
+        notes = [*notes, f"{len(records) - len(kept)} flagged episodes are left out of all but the "
+                         "tables on simulators and requests."]  # fmt: skip
+    tables = [*summary, *detail_tables(kept)]
     text = "\n".join([*(table.markdown() for table in tables), *(f"- {n}" for n in notes), ""])
     replace_file(job.folder / TABLES, [text.encode()])
     folder = job.folder / "tables"

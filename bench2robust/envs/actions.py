@@ -20,7 +20,15 @@ from bench2robust.core.canonical import Json, parse_json
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall
 
-__all__ = ["Calls", "Decoded", "Malformed", "decode_action", "encode_action"]
+__all__ = [
+    "Calls",
+    "Decoded",
+    "Malformed",
+    "decode_action",
+    "decode_calls",
+    "encode_action",
+    "explain",
+]
 
 Calls: TypeAlias = tuple[ToolCall, ...]
 
@@ -48,6 +56,25 @@ def decode_action(text: str) -> Decoded:
         return _decode(_parse(text, "the text"))
     except ValueError as error:
         return Malformed(str(error))
+
+
+def decode_calls(calls: Json) -> Calls | Malformed:
+    """Return the calls of an OpenAI ``tool_calls`` list; malformed if any of them is."""
+    try:
+        return _calls(calls)
+    except ValueError as error:
+        return Malformed(str(error))
+
+
+def explain(malformed: Malformed) -> str:
+    """Return what an agent is told of an action that could not be read."""
+    return _EXPLANATION.format(malformed.reason)
+
+
+_EXPLANATION = (
+    "Error: the action could not be read: {}. Write plain text to talk to the user, or one call as "
+    '{{"name": ..., "arguments": {{...}}}}, or an assistant message with tool_calls.'
+)
 
 
 def encode_action(action: ToolCall | Say | Mapping[str, Any] | str) -> str:

@@ -18,10 +18,12 @@ from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
 from bench2robust.users import STOP, ScriptedUser, User
 
-__all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Turn"]
+__all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Speaker", "Turn"]
 
 Ending = Literal["", "user", "transfer", "step_limit"]
-Turn: TypeAlias = "tuple[Literal['user', 'assistant'], str] | tuple[Literal['tool'], int]"
+Speaker = Literal["user", "assistant", "unread", "harness"]
+"""``unread``: an action of the agent that could not be read; ``harness``: what it was told then."""
+Turn: TypeAlias = "tuple[Speaker, str] | tuple[Literal['tool'], int]"
 """Who spoke and the text, or ``tool`` and the position of the call in the observed log."""
 
 
@@ -56,6 +58,10 @@ class Episode:
     The stack is ``CallLog(FaultInjector(CallLog(session)))``: the outer log holds what the agent
     saw, the inner one what really ran.
 
+    Args:
+        user: whom :meth:`say` asks; by default a scripted user.
+        opening: what a user said first whom the caller asks itself (see :meth:`exchange`).
+
     Raises:
         NotApplicableError: the scenario does not exist for this task.
     """
@@ -67,6 +73,7 @@ class Episode:
         seed: int,
         settings: EpisodeSettings,
         user: User | None = None,
+        opening: str | None = None,
     ) -> None:
         self.domain = domain
         self.task = task
@@ -79,7 +86,7 @@ class Episode:
         self.injector = FaultInjector(self.executed, self._fault_plan())
         self.observed = CallLog(self.injector)
         self.user = user if user is not None else ScriptedUser(task.user)
-        self.opening = self.user.open()
+        self.opening = self.user.open() if opening is None else opening
         self.turns: list[Turn] = [("user", self.opening)]
         self.said: list[str] = []
         self.steps = 0
@@ -112,22 +119,31 @@ class Episode:
 
     def say(self, text: str) -> str:
         """Tell the user something as the agent's next step and return the reply."""
+        self._check_running()
+        return self.exchange(text, self.user.reply(text))
+
+    def exchange(self, text: str, reply: str) -> str:
+        """Note the agent's next step, saying ``text``, and the ``reply`` that the user gave."""
         self._step()
         self.said.append(text)
-        reply = self.user.reply(text)
         self.turns += (("assistant", text), ("user", reply))
         if STOP in reply:
             self.ended = "user"
         return reply
 
-    def skip(self) -> None:
-        """Let the agent's next step pass without effect: its action could not be read."""
+    def skip(self, text: str, answer: str) -> str:
+        """Let the agent's next step pass: its ``text`` could not be read; ``answer`` says why."""
         self._step()
+        self.turns += (("unread", text), ("harness", answer))
+        return answer
 
     def _step(self) -> None:
+        self._check_running()
+        self.steps += 1
+
+    def _check_running(self) -> None:
         if self.ended:
             raise UsageError(f"the episode has ended ({self.ended}): start a new one")
-        self.steps += 1
 
     def check_limit(self) -> bool:
         """End the episode if its steps are used up; say whether it is over."""

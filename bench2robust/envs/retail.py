@@ -13,7 +13,7 @@ from bench2robust.core.canonical import MAX_TEXT
 from bench2robust.core.errors import UsageError
 from bench2robust.core.reward import partial_credit
 from bench2robust.domains import get_domain
-from bench2robust.envs.actions import Calls, Malformed, decode_action
+from bench2robust.envs.actions import Calls, Malformed, decode_action, explain
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.messages import Message, assistant_calls, plain, tool_result
@@ -173,8 +173,7 @@ class RetailEnv(gym.Env[Observation, str]):
             self._messages += (plain("assistant", decoded.text), plain("user", reply))
             return reply, Source.USER
         if isinstance(decoded, Malformed):
-            self.episode.skip()
-            answer = _EXPLANATION.format(decoded.reason)
+            answer = self.episode.skip(action, explain(decoded))
             self._messages += (plain("assistant", action), plain("user", answer))
             return answer, Source.ERROR
         return self._call(decoded)
@@ -204,10 +203,6 @@ class RetailEnv(gym.Env[Observation, str]):
         return float(outcome.success)
 
 
-_EXPLANATION = (
-    "Error: the action could not be read: {}. Write plain text to talk to the user, or one call as "
-    '{{"name": ..., "arguments": {{...}}}}, or an assistant message with tool_calls.'
-)
 _TOO_LATE = "Error: not executed, the episode was over."
 
 

@@ -160,7 +160,7 @@ class RecordBuilder:
     def _event(self, turn: Turn, entries: Sequence[LogEntry]) -> dict[str, Any]:
         speaker, content = turn
         if not isinstance(content, int):
-            return {"user" if speaker == "user" else "say": content}
+            return {"say" if speaker == "assistant" else speaker: content}
         call, result, _ = entries[content]
         event = {
             "call": call.name,
@@ -237,7 +237,7 @@ class _Reading:
     def _later(self, step: int) -> list[str]:
         turns = self.episode.turns
         after = turns[turns.index(("tool", step)) + 1 :]
-        return [self._text(turn) for turn in after if turn[0] != "user"]
+        return [self._text(turn) for turn in after if turn[0] in ("assistant", "unread", "tool")]
 
     def _text(self, turn: Turn) -> str:
         content = turn[1]

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from bench2robust.agents import agent_names
+from bench2robust.agents import check_agent, is_chat
 from bench2robust.core.canonical import canonical
-from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
+from bench2robust.evaluation.chat_settings import ChatSettings
+from bench2robust.evaluation.settings import Settings
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 
-__all__ = ["MODES", "EvalConfig", "ModeKind", "SweepPoint"]
+__all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "Player", "SweepPoint"]
 
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
 MAX_SEEDS = 10_000
-_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep"}
+_TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
+"""Settings that mean nothing, and are not kept, where no model takes part."""
+_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_TALK}
 """Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
-M = TypeVar("M", bound="_Settings")
+SCRIPTED = "scripted"
+"""The user that needs no model."""
 
 
 def _known(what: str, names: Callable[[], Iterable[str]] | Sequence[str]) -> BeforeValidator:
@@ -36,6 +41,20 @@ def _known(what: str, names: Callable[[], Iterable[str]] | Sequence[str]) -> Bef
         return value
 
     return BeforeValidator(check)
+
+
+def _agent(value: Any) -> Any:
+    return check_agent(value) if isinstance(value, str) else value
+
+
+def _user(value: Any) -> Any:
+    if isinstance(value, str) and value != SCRIPTED and not is_chat(value):
+        raise UnknownNameError("user", value, (SCRIPTED, "chat:MODEL"))
+    return value
+
+
+def _endpoint(value: Any) -> Any:
+    return ChatSettings.read(value) if isinstance(value, dict) else value
 
 
 def _listed(value: Any) -> Any:
@@ -61,38 +80,24 @@ def _joined(value: Any) -> Any:
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
-class _Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class Player(NamedTuple):
+    """An agent, and the user whom it serves."""
 
-    @classmethod
-    def read(cls: type[M], values: Mapping[str, Any]) -> M:
-        """Check ``values`` and return the settings.
+    agent: str
+    user: str
 
-        Raises:
-            UsageError: a key is unknown or a value is wrong; the text names it and the way out.
-        """
-        for key in values:
-            if key not in cls.model_fields:
-                raise UnknownNameError("setting", key, cls.model_fields)
-        try:
-            return cls.model_validate(values)
-        except ValidationError as error:
-            raise _readable(error) from None
+    @property
+    def label(self) -> str:
+        """What records call it: the agent's name, and the user's unless it is scripted."""
+        return self.agent if self.user == SCRIPTED else f"{self.agent} + user {self.user}"
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a model takes part, which has to be waited for."""
+        return is_chat(self.agent) or is_chat(self.user)
 
 
-def _readable(error: ValidationError) -> Bench2RobustError:
-    first = error.errors()[0]
-    cause = first.get("ctx", {}).get("error")
-    if isinstance(cause, Bench2RobustError):
-        return cause
-    reason = str(cause or first["msg"])
-    where = ".".join(map(str, first["loc"]))
-    if not where:
-        return UsageError(f"{reason}.")
-    return UsageError(f"{where}: {reason} (given: {str(first['input'])[:200]}).")
-
-
-class SweepPoint(_Settings):
+class SweepPoint(Settings):
     """One row of a sweep: a label, and what it changes in ``faults``."""
 
     label: str = Field(min_length=1)
@@ -105,13 +110,14 @@ def _points(value: Any) -> Any:
     return [SweepPoint.read(point) if isinstance(point, dict) else point for point in value]
 
 
-class EvalConfig(_Settings):
+class EvalConfig(Settings):
     """What ``bench2robust eval`` runs.
 
     Attributes:
         domain: the benchmark domain.
         data: the folder of a benchmark's own data; by default the built-in suite.
-        agents: such as ``scripted:retry``.
+        agents: such as ``scripted:retry``, or ``chat:MODEL`` for a model behind an endpoint.
+        users: who the customer is: ``scripted``, or ``chat:MODEL``; every agent serves each.
         modes: ``clean``: stock tools, no faults; ``inject``: stock tools and faults;
             ``inject_alt``: alternative tools, faults, S1 or S2 drawn by key; ``s3``: alternative
             tools, faults, every path blocked.
@@ -128,13 +134,21 @@ class EvalConfig(_Settings):
         certify: whether a cell must be certified to be scored.
         concurrency: how many episodes are interleaved; results do not depend on it.
         out: the run folder; by default one under ``runs/``.
+        chat: the endpoint of the agents that are models, and how they are asked.
+        user_chat: the same for users that are models; by default that of the agents.
+        prices: a YAML file with the prices of models; by default those that the package knows.
+        budget_tokens: most tokens that all requests of the run may use.
+        budget_usd: most US dollars that they may cost.
     """
 
     domain: Annotated[str, _known("domain", domain_names)] = "retail"
     data: str | None = None
     agents: Annotated[
-        tuple[Annotated[str, _known("agent", agent_names)], ...], BeforeValidator(_listed)
+        tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
     ] = Field(("scripted:retry",), min_length=1)
+    users: Annotated[
+        tuple[Annotated[str, BeforeValidator(_user)], ...], BeforeValidator(_listed)
+    ] = Field((SCRIPTED,), min_length=1)
     modes: Annotated[
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
@@ -152,10 +166,15 @@ class EvalConfig(_Settings):
     certify: bool = True
     concurrency: int = Field(1, ge=1)
     out: str | None = None
+    chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
+    user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
+    prices: str | None = None
+    budget_tokens: int | None = Field(None, ge=1)
+    budget_usd: float | None = Field(None, gt=0)
 
     @model_validator(mode="after")
     def _check(self) -> EvalConfig:
-        for name in ("agents", "modes", "seeds"):
+        for name in ("agents", "users", "modes", "seeds"):
             given = getattr(self, name)
             if len(set(given)) < len(given):
                 raise ValueError(f"{name} holds something twice: {', '.join(map(str, given))}")
@@ -166,6 +185,21 @@ class EvalConfig(_Settings):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
         self.profiles()
         return self
+
+    @property
+    def players(self) -> tuple[Player, ...]:
+        """Every agent with every user."""
+        return tuple(Player(agent, user) for agent in self.agents for user in self.users)
+
+    @property
+    def awaits(self) -> bool:
+        """Whether a model takes part."""
+        return any(player.awaits for player in self.players)
+
+    @property
+    def users_endpoint(self) -> ChatSettings:
+        """The endpoint of users that are models."""
+        return self.user_chat or self.chat
 
     def profiles(self) -> dict[str, FaultProfile]:
         """Return the fault profile of each sweep row by label; of the label ``""`` if no sweep."""
@@ -181,7 +215,23 @@ class EvalConfig(_Settings):
             label: profile.model_dump(mode="json", exclude={"name"})
             for label, profile in self.profiles().items()
         }
-        return {**settings, "builtin": self.data is None, "profiles": profiles}
+        return {**settings, "builtin": self.data is None, "profiles": profiles, **self._talk()}
+
+    def _talk(self) -> dict[str, Any]:
+        """Return what decides the words of the models that take part."""
+        talk: dict[str, Any] = {}
+        if self.users != (SCRIPTED,):
+            talk["users"] = list(self.users)
+        if any(map(is_chat, self.agents)):
+            talk["chat"] = self.chat.decisive()
+        if any(map(is_chat, self.users)):
+            talk["user_chat"] = self.users_endpoint.decisive()
+        return talk
+
+    def stored(self) -> dict[str, Any]:
+        """Return, as JSON values, what a manifest keeps."""
+        out = {"concurrency", "out"} if self.awaits else {"concurrency", "out", *_TALK}
+        return self.model_dump(mode="json", exclude=out)
 
     def hash(self, suite: str) -> str:
         """Return 12 hexadecimal digits that identify the results, given the suite's digest."""

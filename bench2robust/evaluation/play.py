@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 
-from bench2robust.agents.base import Actions, Say
+from bench2robust.agents.base import (
+    Action,
+    Actions,
+    AsyncActions,
+    Observation,
+    Say,
+    Unreadable,
+)
 from bench2robust.envs.episode import Episode
+from bench2robust.users import AsyncUser
 
-__all__ = ["act", "play"]
+__all__ = ["act", "converse", "play"]
 
 
 def act(actions: Actions, episode: Episode) -> Iterator[None]:
@@ -29,3 +37,47 @@ def play(actions: Actions, episode: Episode) -> None:
     """Drive ``episode`` with an agent's actions until it ends or the agent stops acting."""
     for _ in act(actions, episode):
         pass
+
+
+async def converse(
+    actions: Actions | AsyncActions, episode: Episode, user: AsyncUser | None
+) -> None:
+    """Drive ``episode`` as :func:`play` does, where agent or user have to be waited for.
+
+    Args:
+        user: whom the agent talks to; None for the episode's own user.
+    """
+    back: Observation | None = None
+    try:
+        while not episode.done:
+            action = await _next(actions, back)
+            if action is None:
+                return
+            back = await _do(action, episode, user)
+            episode.check_limit()
+    finally:
+        if isinstance(actions, AsyncGenerator):
+            await actions.aclose()
+        else:
+            actions.close()
+
+
+async def _next(
+    actions: Actions | AsyncActions, back: Observation | None
+) -> Action | Unreadable | None:
+    try:
+        if isinstance(actions, AsyncGenerator):
+            return await actions.asend(back)
+        return next(actions) if back is None else actions.send(back)
+    except (StopIteration, StopAsyncIteration):
+        return None
+
+
+async def _do(action: Action | Unreadable, episode: Episode, user: AsyncUser | None) -> Observation:
+    if isinstance(action, Unreadable):
+        return episode.skip(action.text, action.answer)
+    if not isinstance(action, Say):
+        return episode.call(action)
+    if user is None:
+        return episode.say(action.text)
+    return episode.exchange(action.text, await user.reply(action.text))

@@ -6,9 +6,18 @@ latencies of real calls live in a sidecar file.
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
-__all__ = ["SCHEMA_VERSION", "EpisodeRecord", "FaultRow", "RecordKey", "Status", "record_key"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "EpisodeRecord",
+    "FaultRow",
+    "ModelUse",
+    "RecordKey",
+    "SimulatorUse",
+    "Status",
+    "record_key",
+]
 
 SCHEMA_VERSION = 1
 
@@ -45,12 +54,38 @@ class FaultRow(TypedDict):
     retry_after: float | None
 
 
+class ModelUse(TypedDict):
+    """What a model that acts used in an episode; tokens as its endpoint counts them."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    estimated: int
+    """Requests without usage in the answer, counted by length instead."""
+    results_cut: int
+    """Tool results that were cut from the dialogue because it did not fit the context."""
+    context_full: bool
+    """Nothing was left to cut, so the agent had to stop."""
+
+
+class SimulatorUse(TypedDict):
+    """What a user that is a model used in an episode, and what it did wrong."""
+
+    name: str
+    requests: int
+    tokens: int
+    cost: float | None
+    flags: list[str]
+    """Faults of the simulator: see :mod:`bench2robust.users.faults`."""
+
+
 class EpisodeRecord(TypedDict):
     """One episode.
 
-    ``events`` is the dialogue: ``{"user": text}``, ``{"say": text}`` or
+    ``events`` is the dialogue: ``{"user": text}``, ``{"say": text}``,
     ``{"call": name, "args": {...}, "error": bool, "result": content digest}``, with ``content``
-    too when transcripts are kept.
+    too when transcripts are kept, or an action that could not be read, ``{"unread": text}``,
+    followed by what the agent was told, ``{"harness": text}``.
     """
 
     schema: int
@@ -99,9 +134,15 @@ class EpisodeRecord(TypedDict):
     """Calls of a tool made before its Retry-After had passed, in simulated time."""
     sim_seconds: float
     tokens: int | None
+    """Prompt and completion tokens of an agent that is a model."""
     cost: float | None
+    """Their price in US dollars, where it is known."""
     faults: list[FaultRow]
     events: list[dict[str, Any]]
+    model: NotRequired[ModelUse]
+    """Only of agents that are models."""
+    simulator: NotRequired[SimulatorUse]
+    """Only of users that are models."""
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:

@@ -73,11 +73,19 @@ def replay(folder: Path, record: EpisodeRecord) -> tuple[Episode, Iterator[Repla
         )
     mode = next(m for m in expand_modes(config) if m.name == record["mode"])
     task, seed = domain.task(record["task"]), record["seed"]
-    episode = Episode(domain, task, seed, mode.around(mode.scenario(task.id, seed)))
-    return episode, _steps(episode, record["events"])
+    around = mode.around(mode.scenario(task.id, seed))
+    events = record["events"]
+    if "simulator" not in record:
+        episode = Episode(domain, task, seed, around)
+        return episode, _steps(episode, events)
+    episode = Episode(domain, task, seed, around, opening=events[0]["user"])
+    return episode, _steps(episode, events, recorded=True)
 
 
-def _steps(episode: Episode, events: list[dict[str, Any]]) -> Iterator[Replayed]:
+def _steps(
+    episode: Episode, events: list[dict[str, Any]], recorded: bool = False
+) -> Iterator[Replayed]:
+    """Repeat the actions; ``recorded``: take the user's words, a model's, as they were."""
     for position, event in enumerate(events):
         if "call" in event:
             call = ToolCall(event["call"], event["args"])
@@ -85,6 +93,10 @@ def _steps(episode: Episode, events: list[dict[str, Any]]) -> Iterator[Replayed]
             agrees = digest(result.content) == event["result"]
             yield Replayed(call, result, episode.injector.last, agrees)
         elif "say" in event:
-            reply = episode.say(event["say"])
-            agrees = events[position + 1 : position + 2] == [{"user": reply}]
-            yield Replayed(event["say"], reply, None, agrees)
+            answer: str = events[position + 1]["user"]
+            said = event["say"]
+            reply = episode.exchange(said, answer) if recorded else episode.say(said)
+            yield Replayed(said, reply, None, reply == answer)
+        elif "unread" in event:
+            answer = events[position + 1]["harness"]
+            yield Replayed(event["unread"], episode.skip(event["unread"], answer), None, True)

@@ -13,17 +13,20 @@ from time import perf_counter
 from typing import NamedTuple, TypeAlias
 
 from bench2robust.agents import Brief, make_agent
+from bench2robust.core.chat import RunStoppedError
 from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.envs.episode import Episode
 from bench2robust.evaluation.build import RecordBuilder
+from bench2robust.evaluation.cast import Cast, check_cast, note_models
 from bench2robust.evaluation.certificates import certify
-from bench2robust.evaluation.config import EvalConfig
+from bench2robust.evaluation.config import EvalConfig, Player
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.modes import Mode, expand_modes
-from bench2robust.evaluation.play import act
+from bench2robust.evaluation.play import act, converse
 from bench2robust.evaluation.record import EpisodeRecord, Status
+from bench2robust.evaluation.request_log import RequestLog, request_totals
 from bench2robust.evaluation.store import Store
 from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
 
@@ -46,7 +49,7 @@ class Job:
     def total(self) -> int:
         """How many cells there are."""
         config = self.config
-        return len(config.agents) * len(self.modes) * len(config.seeds) * len(self.tasks)
+        return len(config.players) * len(self.modes) * len(config.seeds) * len(self.tasks)
 
     @property
     def folder(self) -> Path:
@@ -76,8 +79,11 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     """Select tasks and modes.
 
     Raises:
-        UsageError: a task, or a tool that the fault profile names, does not exist.
+        UsageError: a task, a tool that the fault profile names, or the key of an endpoint does not
+            exist.
     """
+    if config.awaits:
+        check_cast(config)
     modes = expand_modes(config)
     tools = [spec.name for spec in domain.tools(alternatives=True)]
     for mode in modes:
@@ -97,16 +103,19 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
 
     Raises:
         UsageError: the folder holds another run, or another process is writing to it.
+        RunStoppedError: an endpoint refuses all requests, or the budget is used up; what was
+            played is kept.
     """
     began = perf_counter()
     config, suite = job.config, job.domain.digest
     notes = suite_notes(job.domain, describe_suite(job.domain, job.tasks))
-    stored = config.model_dump(mode="json", exclude={"concurrency", "out"})
-    claim_folder(job.folder, make_manifest(stored, config.hash(suite), suite, notes))
+    claim_folder(job.folder, make_manifest(config.stored(), config.hash(suite), suite, notes))
     with Store(job.folder) as store:
         store.note({"started": datetime.now(UTC).isoformat(timespec="seconds")})
         runner = _Runner(job, store, progress)
-        if config.concurrency == 1:
+        if config.awaits:
+            asyncio.run(runner.run_with_models(config.concurrency))
+        elif config.concurrency == 1:
             runner.run_in_turn()
         else:
             asyncio.run(runner.run_interleaved(config.concurrency))
@@ -116,7 +125,7 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
 
 
 class _Cell(NamedTuple):
-    agent: str
+    player: Player
     mode: Mode
     task: Task
     seed: int
@@ -134,6 +143,7 @@ class _Runner:
         self._progress = progress
         self._done = len(store.finished)
         self._builder = RecordBuilder(job.domain, job.config.transcripts)
+        self._cast: Cast
 
     def run_in_turn(self) -> None:
         """Play one cell after the other."""
@@ -149,29 +159,53 @@ class _Runner:
     async def run_interleaved(self, concurrency: int) -> None:
         """Play up to ``concurrency`` cells at a time, taking turns after each action."""
         cells = self._open_cells()
-        await asyncio.gather(*(self._work(cells) for _ in range(concurrency)))
+        workers = [asyncio.create_task(self._work(cells)) for _ in range(concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
+    async def run_with_models(self, concurrency: int) -> None:
+        """Play as :meth:`run_interleaved` does, with the endpoints of the models open."""
+        log = RequestLog(self._job.folder)
+        try:
+            before = request_totals(self._job.folder)
+            async with Cast(self._job.config, log, before) as self._cast:
+                await self.run_interleaved(concurrency)
+        finally:
+            log.close()
 
     async def _work(self, cells: Iterator[_Cell]) -> None:
         for cell in cells:
             started = perf_counter()
-            playing = self._play(cell)
+            if cell.player.awaits and cell.status == "ok":
+                record = await self._converse(cell)
+            else:
+                record = await self._take_turns(self._play(cell))
+            self._keep(record, perf_counter() - started)
+
+    async def _take_turns(self, playing: Generator[None, None, EpisodeRecord]) -> EpisodeRecord:
+        while True:
             try:
-                while True:
-                    next(playing)
-                    await asyncio.sleep(0)
+                next(playing)
             except StopIteration as end:
-                self._keep(end.value, perf_counter() - started)
+                record: EpisodeRecord = end.value
+                return record
+            await asyncio.sleep(0)
 
     def _open_cells(self) -> Iterator[_Cell]:
-        """Yield what is still to be played; the agents of one cell share its certificate."""
+        """Yield what is still to be played; the players of one cell share its certificate."""
         job, finished = self._job, self._store.finished
+        everyone = job.config.players
         for mode, seed, task in product(job.modes, job.config.seeds, job.tasks):
-            agents = [a for a in job.config.agents if (a, mode.name, task.id, seed) not in finished]
-            if agents:
+            players = [p for p in everyone if (p.label, mode.name, task.id, seed) not in finished]
+            if players:
                 scenario = mode.scenario(task.id, seed)
                 status, reason = self._verdict(mode, task, seed, scenario)
-                for agent in agents:
-                    yield _Cell(agent, mode, task, seed, scenario, status, reason)
+                for player in players:
+                    yield _Cell(player, mode, task, seed, scenario, status, reason)
 
     def _verdict(
         self, mode: Mode, task: Task, seed: int, scenario: Scenario | None
@@ -195,17 +229,39 @@ class _Runner:
         status, reason = cell.status, cell.reason
         if status == "ok":
             try:
-                settings = cell.mode.around(cell.scenario)
-                episode = Episode(domain, cell.task, cell.seed, settings)
-                brief = Brief(
-                    domain, cell.task, episode.opening, settings.alternatives, settings.max_steps
-                )
-                yield from act(make_agent(cell.agent, brief).run(), episode)
-                return self._builder.build(episode, cell.agent, cell.mode.name)
+                episode = Episode(domain, cell.task, cell.seed, cell.mode.around(cell.scenario))
+                agent = make_agent(cell.player.agent, _brief(episode))
+                yield from act(agent.run(), episode)
+                return self._builder.build(episode, cell.player.label, cell.mode.name)
             except Exception as error:
                 status, reason = "infra_error", _describe(error)
+        return self._unplayed(cell, status, reason)
+
+    async def _converse(self, cell: _Cell) -> EpisodeRecord:
+        """Play one cell in which models take part, as :meth:`_play`."""
+        player, task, mode = cell.player, cell.task, cell.mode
+        place = (player, mode.name, cell.seed)
+        try:
+            user = self._cast.user(task, *place)
+            opening = None if user is None else await user.simulator.open()
+            episode = Episode(
+                self._job.domain, task, cell.seed, mode.around(cell.scenario), opening=opening
+            )
+            brief = _brief(episode)
+            agent = self._cast.agent(brief, *place)
+            acting = make_agent(player.agent, brief) if agent is None else agent.policy
+            await converse(acting.run(), episode, user and user.simulator)
+            record = self._builder.build(episode, player.label, mode.name)
+            note_models(record, episode, agent, user)
+            return record
+        except RunStoppedError:
+            raise
+        except Exception as error:
+            return self._unplayed(cell, "infra_error", _describe(error))
+
+    def _unplayed(self, cell: _Cell, status: Status, reason: str) -> EpisodeRecord:
         return self._builder.unplayed(
-            cell.agent, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
+            cell.player.label, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
         )
 
     def _keep(self, record: EpisodeRecord, seconds: float) -> None:
@@ -213,6 +269,13 @@ class _Runner:
         self.played += 1
         self.broken += record["status"] == "infra_error"
         self._progress(self._done + self.played)
+
+
+def _brief(episode: Episode) -> Brief:
+    settings = episode.settings
+    return Brief(
+        episode.domain, episode.task, episode.opening, settings.alternatives, settings.max_steps
+    )
 
 
 def _describe(error: Exception) -> str:

@@ -1,6 +1,8 @@
 """User simulators: who the agent talks to."""
 
-from bench2robust.users.base import STOP, User
+from bench2robust.users.base import STOP, AsyncUser, User
+from bench2robust.users.chat import ChatUser
+from bench2robust.users.faults import FLAGS, user_flags
 from bench2robust.users.scripted import ScriptedUser
 
-__all__ = ["STOP", "ScriptedUser", "User"]
+__all__ = ["FLAGS", "STOP", "AsyncUser", "ChatUser", "ScriptedUser", "User", "user_flags"]

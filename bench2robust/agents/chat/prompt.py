@@ -1,0 +1,37 @@
+"""What a model is told before the dialogue starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench2robust.agents.base import Brief
+from bench2robust.core.canonical import canonical
+from bench2robust.core.types import ToolSpec
+
+__all__ = ["system_prompt", "tools_as_text"]
+
+_FORMAT = """\
+
+# Tools
+
+You can call the tools below. To call one, answer with one JSON object and nothing else:
+{{"name": "TOOL", "arguments": {{"PARAMETER": "VALUE"}}}}
+The result comes back to you, not to the customer. Anything else that you write is said to the
+customer.
+
+{}
+"""
+
+
+def system_prompt(brief: Brief, describe: Sequence[ToolSpec] = ()) -> str:
+    """Return the domain's policy, and after it the tools to ``describe`` in words."""
+    policy = brief.domain.policy
+    return policy + _FORMAT.format(tools_as_text(describe)) if describe else policy
+
+
+def tools_as_text(tools: Sequence[ToolSpec]) -> str:
+    """Return one line a tool: name, parameters as JSON Schema properties, description."""
+    return "\n".join(
+        f"- {spec.name} {canonical(spec.parameters.get('properties', {}))}: {spec.description}"
+        for spec in tools
+    )

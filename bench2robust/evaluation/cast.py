@@ -1,0 +1,168 @@
+"""Who plays in a run where models take part: their endpoints, and a line to each per episode."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from functools import partial
+from typing import Literal, NamedTuple
+
+from bench2robust.agents import Brief, is_chat
+from bench2robust.agents.chat import Budget, ChatAgent, Endpoint, EpisodeLine, load_prices
+from bench2robust.core.errors import UsageError
+from bench2robust.core.types import Task
+from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.chat_settings import ChatSettings
+from bench2robust.evaluation.config import EvalConfig, Player
+from bench2robust.evaluation.record import EpisodeRecord, ModelUse, SimulatorUse
+from bench2robust.evaluation.request_log import RequestLog, RequestTotals
+from bench2robust.users import ChatUser, user_flags
+
+__all__ = ["ActingModel", "Cast", "TalkingModel", "check_cast", "note_models"]
+
+Role = Literal["agent", "user"]
+
+
+def check_cast(config: EvalConfig) -> None:
+    """Check, before anything is written, what models of a run need: addresses, keys, prices.
+
+    Raises:
+        UsageError: something is missing; the text says what to do.
+    """
+    if config.awaits:
+        prices = load_prices(config.prices)
+        for _, model, settings in _roles(config):
+            settings.address()
+            if config.budget_usd is not None and model not in prices:
+                raise UsageError(
+                    f"budget_usd needs the price of {model}, which is not known: give it in a "
+                    "file with prices, or set budget_tokens instead."
+                )
+
+
+def _roles(config: EvalConfig) -> list[tuple[Role, str, ChatSettings]]:
+    """Return every model with its role and endpoint."""
+    agents = [("agent", spec, config.chat) for spec in config.agents]
+    users = [("user", spec, config.users_endpoint) for spec in config.users]
+    return [
+        (role, spec.removeprefix("chat:"), settings)  # type: ignore[misc]
+        for role, spec, settings in agents + users
+        if is_chat(spec)
+    ]
+
+
+class ActingModel(NamedTuple):
+    """An agent of one episode that is a model, and its line to it."""
+
+    policy: ChatAgent
+    line: EpisodeLine
+
+
+class TalkingModel(NamedTuple):
+    """A user of one episode that is a model, and its line to it."""
+
+    simulator: ChatUser
+    line: EpisodeLine
+    name: str
+
+
+def note_models(
+    record: EpisodeRecord, episode: Episode, agent: ActingModel | None, user: TalkingModel | None
+) -> None:
+    """Add to a record what models used, and what the simulated user did wrong."""
+    if agent is not None:
+        record["tokens"] = agent.line.spending.tokens
+        record["cost"] = _dollars(agent.line)
+        record["model"] = _use(agent.policy, agent.line)
+    if user is not None:
+        spending = user.line.spending
+        record["simulator"] = SimulatorUse(
+            name=user.name,
+            requests=spending.requests,
+            tokens=spending.tokens,
+            cost=_dollars(user.line),
+            flags=_flags(episode, user.simulator),
+        )
+
+
+def _flags(episode: Episode, user: ChatUser) -> list[str]:
+    talk = [(turn[0], turn[1]) for turn in episode.turns if isinstance(turn[1], str)]
+    unfinished = not episode.outcome().state
+    return user_flags(episode.task.user, talk, unfinished, user.silences)
+
+
+def _use(agent: ChatAgent, line: EpisodeLine) -> ModelUse:
+    spending = line.spending
+    return ModelUse(
+        requests=spending.requests,
+        prompt_tokens=spending.prompt,
+        completion_tokens=spending.completion,
+        estimated=spending.estimated,
+        results_cut=agent.cut,
+        context_full=agent.full,
+    )
+
+
+def _dollars(line: EpisodeLine) -> float | None:
+    cost = line.spending.cost
+    return None if cost is None else round(cost, 9)
+
+
+class Cast:
+    """The open endpoints of a run.
+
+    Args:
+        log: is told of every attempt at every request.
+        before: what earlier calls of the run used, which counts against its budget.
+    """
+
+    def __init__(self, config: EvalConfig, log: RequestLog, before: RequestTotals) -> None:
+        self._config = config
+        self._log = log
+        budget = Budget(config.budget_tokens, config.budget_usd, before.tokens, before.dollars)
+        prices = load_prices(config.prices)
+        self._endpoints = {
+            (role, model): Endpoint(
+                settings.address(),
+                model,
+                settings.sampling(),
+                settings.patience(),
+                prices.get(model),
+                budget,
+            )
+            for role, model, settings in _roles(config)
+        }
+        self._open = AsyncExitStack()
+
+    async def __aenter__(self) -> Cast:
+        for endpoint in self._endpoints.values():
+            await self._open.enter_async_context(endpoint)
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self._open.aclose()
+
+    def agent(self, brief: Brief, player: Player, mode: str, seed: int) -> ActingModel | None:
+        """Return the agent of an episode, if it is a model."""
+        if not is_chat(player.agent):
+            return None
+        chat = self._config.chat
+        line = self._line("agent", player.agent, player, brief.task, mode, seed)
+        policy = ChatAgent(player.agent, brief, line, chat.limit(), chat.tools)
+        return ActingModel(policy, line)
+
+    def user(self, task: Task, player: Player, mode: str, seed: int) -> TalkingModel | None:
+        """Return the user of an episode, if it is a model."""
+        if not is_chat(player.user):
+            return None
+        line = self._line("user", player.user, player, task, mode, seed)
+        return TalkingModel(ChatUser(task.user, line), line, player.user)
+
+    def _line(
+        self, role: Role, spec: str, player: Player, task: Task, mode: str, seed: int
+    ) -> EpisodeLine:
+        model = spec.removeprefix("chat:")
+        settings = self._config.chat if role == "agent" else self._config.users_endpoint
+        episode = {"agent": player.label, "mode": mode, "task": task.id, "seed": seed}
+        log = partial(self._log.append, episode, role, model)
+        key = (role, player.label, mode, task.id, seed)
+        return EpisodeLine(self._endpoints[role, model], key, settings.of_episode(seed), log)

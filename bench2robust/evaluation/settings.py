@@ -1,0 +1,47 @@
+"""What every group of settings is: fields, checks, and errors that name the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError
+
+__all__ = ["Settings"]
+
+M = TypeVar("M", bound="Settings")
+
+
+class Settings(BaseModel):
+    """A group of settings; unknown keys are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @classmethod
+    def read(cls: type[M], values: Mapping[str, Any]) -> M:
+        """Check ``values`` and return the settings.
+
+        Raises:
+            UsageError: a key is unknown or a value is wrong; the text names it and the way out.
+        """
+        for key in values:
+            if key not in cls.model_fields:
+                raise UnknownNameError("setting", key, cls.model_fields)
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise _readable(error) from None
+
+
+def _readable(error: ValidationError) -> Bench2RobustError:
+    first = error.errors()[0]
+    cause = first.get("ctx", {}).get("error")
+    if isinstance(cause, Bench2RobustError):
+        return cause
+    reason = str(cause or first["msg"])
+    where = ".".join(map(str, first["loc"]))
+    if not where:
+        return UsageError(f"{reason}.")
+    return UsageError(f"{where}: {reason} (given: {str(first['input'])[:200]}).")
