@@ -19,6 +19,7 @@ from typing import Any
 from bench2robust.agents import Brief, Say, make_agent
 from bench2robust.core.types import Task, ToolResult
 from bench2robust.domains import get_domain
+from bench2robust.users import ScriptedUser
 
 STRATEGY = "scripted:retry_switch"
 TROUBLES = ("down", "slow", "429", "429 retry-after", "500", "html", "truncated", "mid-stream")
@@ -46,6 +47,23 @@ def plan_policy(body: Body) -> dict[str, Any]:
     if isinstance(action, Say):
         return {"content": action.text}
     return {"content": None, "tool_calls": [call(action.name, json.dumps(action.arguments))]}
+
+
+def user_policy(body: Body) -> dict[str, Any]:
+    """Answer as the scripted user of the task whose instructions are in the prompt."""
+    prompt, *dialogue = body["messages"]
+    task = next(t for t in _tasks().values() if t.user.instructions in prompt["content"])
+    user = ScriptedUser(task.user)
+    said = user.open()
+    for message in dialogue[1:]:
+        if message["role"] == "user":
+            said = user.reply(message["content"])
+    return {"content": said}
+
+
+def either_policy(body: Body) -> dict[str, Any]:
+    """Answer as the user to the model ``user``, else as the agent."""
+    return user_policy(body) if body["model"] == "user" else plan_policy(body)
 
 
 def call(name: str, arguments: str, number: int = 0) -> dict[str, Any]:
