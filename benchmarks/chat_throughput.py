@@ -5,7 +5,8 @@
 A stub in a process of its own answers every request after 50 ms with a message that keeps the
 episode going. At concurrency 64 the ideal is 64 / 0.05 = 1,280 requests a second; whatever the
 evaluator itself takes (reading, faults, records, the log of requests) lowers the rate. Both
-processes want a core each: on a busy machine the figure is too low.
+processes want a core each: on a busy machine the figure is too low, so a bare client, which does
+nothing but send the same bytes and wait, is measured too.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.request_log import request_totals
 from bench2robust.evaluation.runner import make_job, run
+from bench2robust.evaluation.suite import describe_suite
 
 WANTED = 0.9
 CALL = {"name": "list_all_product_types", "arguments": "{}"}
@@ -71,6 +73,25 @@ async def serve() -> None:
     await server.serve_forever()
 
 
+async def bare(port: int, concurrency: int, requests: int) -> float:
+    """Return the seconds that ``requests`` take a client that does nothing else."""
+    body = b" " * 20_000
+    data = b"POST / HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+    left = iter(range(requests))
+
+    async def work() -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for _ in left:
+            writer.write(data)
+            await reader.readuntil(b"\r\n\r\n")
+            await reader.readexactly(len(ANSWER))
+        writer.close()
+
+    started = time.perf_counter()
+    await asyncio.gather(*(work() for _ in range(concurrency)))
+    return time.perf_counter() - started
+
+
 def measure(port: int, concurrency: int, tasks: int, out: Path) -> tuple[int, float, float]:
     """Return the requests of a run, its wall seconds, and the processor seconds of this process."""
     values = {
@@ -84,6 +105,7 @@ def measure(port: int, concurrency: int, tasks: int, out: Path) -> tuple[int, fl
         "chat": {"base_url": f"http://127.0.0.1:{port}/v1"},
     }
     job = make_job(EvalConfig.read(values), get_domain("retail"))
+    describe_suite(job.domain, job.tasks)  # plans are built once for each task, not each episode
     processor = time.process_time()
     result = run(job)
     return request_totals(out).answered, result.seconds, time.process_time() - processor
@@ -106,9 +128,8 @@ def main() -> None:
         try:
             with TemporaryDirectory() as scratch:
                 measure(port, arguments.concurrency, arguments.concurrency, Path(scratch) / "warm")
-                found = measure(
-                    port, arguments.concurrency, arguments.tasks, Path(scratch) / "run"
-                )
+                found = measure(port, arguments.concurrency, arguments.tasks, Path(scratch) / "run")
+            alone = asyncio.run(bare(port, arguments.concurrency, found[0]))
         finally:
             stub.kill()
     requests, seconds, processor = found
@@ -117,6 +138,7 @@ def main() -> None:
     print(f"requests            {requests:,} in {seconds:.2f} s")
     print(f"rate                {requests / seconds:,.0f}/s, ideal {ideal:,.0f}/s")
     print(f"share of the ideal  {share:.1%} (wanted: {WANTED:.0%})")
+    print(f"a bare client       {requests / alone / ideal:.1%} on this machine, now")
     print(f"processor time      {1e3 * processor / requests:.3f} ms a request")
     sys.exit(share < WANTED)
 

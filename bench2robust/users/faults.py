@@ -7,8 +7,7 @@
   an order number, a zip code or an amount) that neither the script nor the agent had named.
 * ``silent``: the model said nothing at all at least once.
 
-A flagged episode stays in every figure unless flagged ones are left out, which is the same for all
-agents: the rule looks at the user alone.
+A flagged episode stays in every figure unless flagged ones are left out (``--exclude-flagged``).
 """
 
 from __future__ import annotations

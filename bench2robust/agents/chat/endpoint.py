@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bench2robust.agents.chat.address import Address
 from bench2robust.agents.chat.backoff import Patience, retry_after
+from bench2robust.agents.chat.eager import write_at_once
 from bench2robust.agents.chat.prices import Price
 from bench2robust.agents.chat.spending import Budget, Spending
 from bench2robust.agents.chat.wire import (
     MAX_ANSWER,
     BrokenAnswerError,
+    Encoder,
     is_overflow,
     problem,
     read_reply,
-    write_request,
 )
 from bench2robust.core.chat import (
     ContextOverflowError,
@@ -120,7 +121,9 @@ class Endpoint:
             raise UsageError(
                 "Chat models need an HTTP client: pip install 'bench2robust[chat]'."
             ) from None
+        write_at_once(asyncio.get_running_loop())
         self._session = aiohttp.ClientSession(
+            cookie_jar=aiohttp.DummyCookieJar(),
             headers=self.address.headers,
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=self._patience.timeout),
@@ -248,7 +251,7 @@ class EpisodeLine:
         self.spending = Spending()
         self.requests = 0
         self._endpoint = endpoint
-        self._sampling = {**endpoint.sampling, **extra}
+        self._encoder = Encoder(endpoint.model, {**endpoint.sampling, **extra})
         self._log = log
 
     async def complete(
@@ -256,8 +259,7 @@ class EpisodeLine:
     ) -> Reply:
         """Return the model's next message; see :class:`~bench2robust.core.chat.ChatModel`."""
         self.requests += 1
-        body = write_request(self._endpoint.model, self._sampling, messages, tools)
-        return await self._endpoint.ask(self, body)
+        return await self._endpoint.ask(self, self._encoder.encode(messages, tools))
 
     def note(self, attempt: int, outcome: str, seconds: float, wait: float = 0.0) -> None:
         """Log an attempt that failed."""

@@ -12,7 +12,7 @@ import orjson
 from bench2robust.core.canonical import MAX_TEXT, Json
 from bench2robust.core.chat import ContextOverflowError, Message, Reply, Usage
 
-__all__ = ["BrokenAnswerError", "is_overflow", "problem", "read_reply", "write_request"]
+__all__ = ["BrokenAnswerError", "Encoder", "is_overflow", "problem", "read_reply"]
 
 MAX_ANSWER = 16 * MAX_TEXT
 """Longest answer, in characters, that is read at all."""
@@ -29,17 +29,35 @@ class BrokenAnswerError(Exception):
     """An answer with status 200 that is no chat completion: HTML, half a JSON text, and so on."""
 
 
-def write_request(
-    model: str,
-    sampling: Mapping[str, Any],
-    messages: Sequence[Message],
-    tools: Sequence[Mapping[str, Any]],
-) -> bytes:
-    """Return the body of a request."""
-    body: dict[str, Any] = {"model": model, "messages": messages, **sampling}
-    if tools:
-        body["tools"] = tools
-    return orjson.dumps(body)
+class Encoder:
+    """Writes the requests of one episode; what was sent before is not written anew.
+
+    A message that was sent must not be changed afterwards: to change one, put another in its place.
+    """
+
+    def __init__(self, model: str, sampling: Mapping[str, Any]) -> None:
+        self._head = {"model": model, **sampling}
+        self._written: list[tuple[object, orjson.Fragment]] = []
+        self._tools: tuple[object, orjson.Fragment] | None = None
+
+    def encode(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> bytes:
+        """Return the body of a request."""
+        del self._written[len(messages) :]
+        for index, message in enumerate(messages):
+            if index == len(self._written):
+                self._written.append(_fragment(message))
+            elif self._written[index][0] is not message:
+                self._written[index] = _fragment(message)
+        body: dict[str, Any] = {**self._head, "messages": [text for _, text in self._written]}
+        if tools:
+            if self._tools is None or self._tools[0] is not tools:
+                self._tools = _fragment(tools)
+            body["tools"] = self._tools[1]
+        return orjson.dumps(body)
+
+
+def _fragment(value: object) -> tuple[object, orjson.Fragment]:
+    return value, orjson.Fragment(orjson.dumps(value))
 
 
 def read_reply(text: str, sent: int) -> Reply:

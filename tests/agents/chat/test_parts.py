@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,13 @@ from hypothesis import strategies as st
 
 from bench2robust.agents.chat import Budget, Patience, Price, Spending, load_prices
 from bench2robust.agents.chat.backoff import retry_after
-from bench2robust.agents.chat.wire import BrokenAnswerError, is_overflow, problem, read_reply
+from bench2robust.agents.chat.wire import (
+    BrokenAnswerError,
+    Encoder,
+    is_overflow,
+    problem,
+    read_reply,
+)
 from bench2robust.core.chat import ContextOverflowError, RunStoppedError, Usage
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.chat_settings import ChatSettings
@@ -112,6 +119,21 @@ def test_a_misspelt_kind_of_price(tmp_path: Path) -> None:
     path.write_text("models: {m: {inputs: 1, output: 1}}")
     with pytest.raises(UnknownNameError, match="'input'"):
         load_prices(str(path))
+
+
+# ---- requests --------------------------------------------------------------------------------
+
+
+@given(st.lists(st.lists(st.text(), max_size=6), max_size=6))
+def test_what_was_sent_before_is_written_the_same(dialogues: list[list[str]]) -> None:
+    """Whatever is added, replaced or taken away, a request says what its messages say."""
+    known: dict[str, dict[str, Any]] = {}
+    encoder, tools = Encoder("m", {"temperature": 0}), [{"type": "function"}]
+    for texts in dialogues:
+        messages = [known.setdefault(text, {"role": "user", "content": text}) for text in texts]
+        sent = json.loads(encoder.encode(messages, tools))
+        assert sent == {"model": "m", "temperature": 0, "messages": messages, "tools": tools}
+    assert "tools" not in json.loads(encoder.encode([], ()))
 
 
 # ---- answers ---------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def url() -> Iterator[str]:
     xlc: Any = pytest.importorskip("xllamacpp", reason="xllamacpp, a model server, is not there")
     params = xlc.CommonParams()
     params.model.path = _weights()
-    params.n_ctx, params.n_parallel = 8192, 1
+    params.n_ctx, params.n_parallel = 16384, 2  # a slot each for agent and user
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.ui, params.use_jinja, params.verbosity = False, True, 0
     params.cache_ram_mib = 0
