@@ -241,8 +241,7 @@ class _Reading:
 
     def _later(self, step: int) -> list[str]:
         turns = self.episode.turns
-        after = turns[turns.index(("tool", step)) + 1 :]
-        return [self._text(turn) for turn in after if turn[0] != "user"]
+        return [self._text(turn) for turn in turns[turns.index(("tool", step)) + 1 :]]
 
     def _text(self, turn: Turn) -> str:
         content = turn[1]
