@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bench2robust.envs.actions import Malformed, decode_action, encode_action
+    from bench2robust.agents.actions import Malformed, decode_action, encode_action
     from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableError
     from bench2robust.envs.recovery import RetailRecoveryEnv
     from bench2robust.envs.retail import RetailEnv, Source
@@ -31,21 +31,21 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BatchEnv": "vector",
-    "Episode": "episode",
-    "EpisodeSettings": "episode",
-    "Malformed": "actions",
-    "NotApplicableError": "episode",
-    "RetailEnv": "retail",
-    "RetailRecoveryEnv": "recovery",
-    "Source": "retail",
-    "Utf8Text": "spaces",
-    "decode_action": "actions",
-    "encode_action": "actions",
+    "BatchEnv": "envs.vector",
+    "Episode": "envs.episode",
+    "EpisodeSettings": "envs.episode",
+    "Malformed": "agents.actions",
+    "NotApplicableError": "envs.episode",
+    "RetailEnv": "envs.retail",
+    "RetailRecoveryEnv": "envs.recovery",
+    "Source": "envs.retail",
+    "Utf8Text": "envs.spaces",
+    "decode_action": "agents.actions",
+    "encode_action": "agents.actions",
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"bench2robust.{_HOMES[name]}"), name)

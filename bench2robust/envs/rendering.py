@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bench2robust.agents.messages import Message, call_id
 from bench2robust.core.canonical import canonical
 from bench2robust.core.paths import show
-from bench2robust.envs.messages import Message, call_id
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
 __all__ = ["render_dialogue"]

@@ -8,15 +8,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import gymnasium as gym
 
+from bench2robust.agents.actions import Calls, Malformed, decode_action, explain
 from bench2robust.agents.base import Say
+from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.canonical import MAX_TEXT
 from bench2robust.core.errors import UsageError
 from bench2robust.core.reward import partial_credit
 from bench2robust.domains import get_domain
-from bench2robust.envs.actions import Calls, Malformed, decode_action, explain
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
-from bench2robust.envs.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.envs.rendering import render_dialogue
 from bench2robust.envs.setup import check_choice, check_keywords, episode_settings, suite_metadata
 from bench2robust.envs.spaces import Utf8Text
@@ -43,7 +43,7 @@ class Source(IntEnum):
 class RetailEnv(gym.Env[Observation, str]):
     """One episode: a customer's request, worked on with the store's tools.
 
-    **Action**: a text, see :mod:`bench2robust.envs.actions`. A malformed action is answered with
+    **Action**: a text, see :mod:`bench2robust.agents.actions`. A malformed action is answered with
     an explanation and costs a step.
 
     **Observation**: ``text`` is what the action brought back, ``source`` tells from where

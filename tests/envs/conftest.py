@@ -8,9 +8,9 @@ import pytest
 
 import bench2robust
 from bench2robust.agents import Brief, make_agent
+from bench2robust.agents.messages import Message
 from bench2robust.core.types import ToolResult
 from bench2robust.envs import RetailEnv, encode_action
-from bench2robust.envs.messages import Message
 
 assert bench2robust.ENV_IDS
 

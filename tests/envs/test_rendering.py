@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from bench2robust.agents.messages import assistant_calls, plain, tool_result
 from bench2robust.core.types import ToolCall
 from bench2robust.envs import RetailEnv
-from bench2robust.envs.messages import assistant_calls, plain, tool_result
 from bench2robust.envs.rendering import render_dialogue
 from bench2robust.injectors.events import BLOCKED, Change, FaultEvent
 

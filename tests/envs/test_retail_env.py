@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from bench2robust.agents import Brief, Say, make_agent
+from bench2robust.agents.actions import encode_action
 from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.core.errors import InfrastructureError, UnknownNameError, UsageError
 from bench2robust.core.keyed import choose, uniform
@@ -20,7 +21,6 @@ from bench2robust.core.reward import partial_credit
 from bench2robust.core.types import Scenario, ToolCall
 from bench2robust.domains import get_domain
 from bench2robust.envs import Episode, NotApplicableError, RetailEnv, Source
-from bench2robust.envs.actions import encode_action
 from bench2robust.injectors.scenarios import plan_scenario
 
 Play = Callable[[Any, str], list[Any]]

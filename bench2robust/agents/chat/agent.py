@@ -6,15 +6,15 @@ from typing import Literal
 
 import orjson
 
+from bench2robust.agents.actions import Malformed, explain
 from bench2robust.agents.base import AsyncActions, Brief, Observation, Say, Unreadable
 from bench2robust.agents.chat.prompt import system_prompt
 from bench2robust.agents.chat.reading import read_action, written
 from bench2robust.agents.chat.window import Window
+from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.chat import ChatModel, ContextOverflowError, Reply, RunStoppedError
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall, ToolResult
-from bench2robust.envs.actions import Malformed, explain
-from bench2robust.envs.messages import Message, assistant_calls, plain, tool_result
 
 __all__ = ["ChatAgent", "ToolsAs"]
 

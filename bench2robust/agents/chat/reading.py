@@ -7,10 +7,10 @@ import re
 from collections.abc import Container
 from typing import TypeAlias
 
+from bench2robust.agents.actions import Calls, Malformed, decode_action, decode_calls
 from bench2robust.agents.base import Say
 from bench2robust.core.canonical import MAX_TEXT, Json
 from bench2robust.core.chat import Reply
-from bench2robust.envs.actions import Calls, Malformed, decode_action, decode_calls
 
 __all__ = ["read_action", "written"]
 

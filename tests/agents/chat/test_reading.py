@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench2robust.agents import Say
+from bench2robust.agents.actions import Malformed
 from bench2robust.agents.chat.reading import read_action, written
 from bench2robust.core.chat import Reply, Usage
 from bench2robust.core.types import ToolCall
-from bench2robust.envs.actions import Malformed
 
 CALL = '{"name": "look", "arguments": {"id": "7"}}'
 LOOK = (ToolCall("look", {"id": "7"}),)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench2robust.agents.actions import Malformed, decode_action, encode_action
 from bench2robust.agents.base import Say
 from bench2robust.core.canonical import MAX_TEXT, canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.types import ToolCall
-from bench2robust.envs.actions import Malformed, decode_action, encode_action
 
 CALL = ToolCall("get_order_details", {"order_id": "#W1"})
 

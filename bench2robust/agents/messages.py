@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
 
 import orjson
 
+from bench2robust.core.chat import Message
 from bench2robust.core.types import ToolCall
 
 __all__ = ["Message", "assistant_calls", "call_id", "plain", "tool_result"]
-
-Message: TypeAlias = dict[str, Any]
 
 
 def plain(role: str, content: str) -> Message:
