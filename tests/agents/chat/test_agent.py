@@ -52,6 +52,9 @@ def test_an_unknown_tool_is_answered_by_the_tools(fake: Any, episode: Episode) -
     assert [c["call"] for c in calls] == ["get_ordr"] * 4 and all(c["error"] for c in calls)
     said = episode.bodies[1]["messages"][-1]  # type: ignore[attr-defined]
     assert said["role"] == "tool" and said["tool_call_id"] == "call_0"
+    last = episode.bodies[3]["messages"]  # type: ignore[attr-defined]
+    answered = [m["tool_call_id"] for m in last if m["role"] == "tool"]
+    assert answered == ["call_0", "call_1", "call_2"]
 
 
 @pytest.mark.parametrize(

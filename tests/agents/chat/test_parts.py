@@ -224,6 +224,15 @@ def test_where_a_model_is_does_not_decide_results_but_how_it_is_asked_does() -> 
     assert EvalConfig.read({"agents": "chat:other"}).hash("suite") != plain
 
 
+def test_how_a_user_is_asked_decides_results_too() -> None:
+    def hashed(**values: Any) -> str:
+        return EvalConfig.read({"users": "chat:u", **values}).hash("suite")
+
+    assert hashed(user_chat={"temperature": 1}) != hashed()
+    assert hashed(user_chat={"base_url": "http://h/v1"}) == hashed()
+    assert hashed(users="scripted") != hashed()
+
+
 def test_settings_of_models_are_not_kept_where_none_takes_part() -> None:
     scripted = EvalConfig.read({"agents": "scripted:retry"})
     other = EvalConfig.read({"agents": "scripted:retry", "chat": {"temperature": 1}})

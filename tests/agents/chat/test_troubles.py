@@ -18,7 +18,7 @@ import bench2robust
 from bench2robust.agents.chat.endpoint import GIVE_UP
 from bench2robust.core.chat import RunStoppedError
 from bench2robust.core.errors import UsageError
-from bench2robust.evaluation.request_log import read_requests, request_totals
+from bench2robust.evaluation.request_log import REQUESTS, read_requests, request_totals
 from bench2robust.evaluation.store import EPISODES, read_records
 
 OUTCOMES = {
@@ -141,6 +141,33 @@ def test_an_endpoint_that_is_gone_for_good_ends_the_run(
     assert len(list(read_records(tmp_path / "run"))) == GIVE_UP - 1
     with fake.Server() as server:
         assert play(tmp_path / "run", server.url, **settings).broken == 0
+
+
+def test_requests_lost_now_and_then_do_not_end_the_run(
+    fake: Any, play: Any, tmp_path: Path
+) -> None:
+    settings: dict[str, Any] = {"seeds": 5, "tasks": 6, "chat": {"attempts": 1}}
+    with fake.Server(troubles=("", "", "", "500")) as server:
+        result = play(tmp_path / "run", server.url, **settings)
+    assert result.played == 60 and result.broken > GIVE_UP
+    with fake.Server() as server:
+        again = play(tmp_path / "run", server.url, **settings)
+    assert (again.played, again.broken) == (result.broken, 0)
+
+
+def test_a_torn_last_line_of_the_sidecar_is_cut_off(fake: Any, play: Any, tmp_path: Path) -> None:
+    settings: dict[str, Any] = {"tasks": 1, "modes": "clean", "seeds": [0, 1]}
+    with fake.Server() as server:
+        result = play(tmp_path / "run", server.url, **settings)
+        whole = list(read_requests(result.folder))
+        with open(result.folder / REQUESTS, "ab") as file:
+            file.write(b'{"agent": "chat:plan", "mo')
+        records = (result.folder / EPISODES).read_bytes().splitlines(keepends=True)
+        (result.folder / EPISODES).write_bytes(records[0])
+        assert list(read_requests(result.folder)) == whole
+        play(tmp_path / "run", server.url, **settings)
+    again = list(read_requests(result.folder))
+    assert again[: len(whole)] == whole and len(again) == len(whole) * 3 // 2
 
 
 def test_other_client_errors_are_not_tried_again(fake: Any, play: Any, tmp_path: Path) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from bench2robust.core.types import UserScript
+from bench2robust.evaluation import cast
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
 from bench2robust.evaluation.record import record_key
 from bench2robust.evaluation.replay import replay
@@ -67,6 +70,19 @@ def test_faults_of_a_simulator_are_flagged_counted_and_left_out(
     assert float(of_all) < float(unflagged)
     (clean, _) = tables["users"].rows
     assert float(clean[6]) < 0  # the impatient user costs the agent points
+
+
+@pytest.mark.parametrize(("state", "flags"), [(True, []), (False, ["ends_early"])])
+def test_an_end_after_every_change_is_not_early(state: bool, flags: list[str]) -> None:
+    """What is still to be told is the agent's fault; the user ended when the changes were made."""
+    turns = [("user", "Hi"), ("assistant", "Shall I go on?"), ("tool", 0), ("user", STOP)]
+    episode: Any = SimpleNamespace(
+        turns=turns,
+        outcome=lambda: SimpleNamespace(state=state, success=False),
+        task=SimpleNamespace(user=UserScript("Hi")),
+    )
+    user: Any = SimpleNamespace(silences=0)
+    assert cast._flags(episode, user) == flags
 
 
 def test_an_episode_with_a_model_as_user_is_replayed(fake: Any, play: Any, tmp_path: Path) -> None:
