@@ -50,7 +50,7 @@ class Bench:
             for task in self.domain.tasks()
         }
         self.tasks = [task for task in self.domain.tasks() if self.plans[task.id]]
-        self.paper = EpisodeSettings(profile=load_profile("paper"), alternatives=True)
+        self.paper = EpisodeSettings(profile=load_profile("paper"))
         for task in self.tasks:  # what is worked out once per task is not part of an operation
             self._finished(task)
             Episode(self.domain, task, 0, self.paper)

@@ -25,10 +25,12 @@ from bench2robust.cli.options import (
     make_config,
 )
 from bench2robust.cli.show import print_error, print_tables, progress_bar
+from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.certificates import Certificate
 from bench2robust.evaluation.certificates import certify as prove
+from bench2robust.evaluation.checker import check_impossible, check_success
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.runner import Job, make_job
 from bench2robust.evaluation.table import Table
@@ -86,14 +88,30 @@ def certify(
     job = make_job(settings, get_domain(settings.domain, settings.data))
     proofs = _prove(job)
     path = _write(job, proofs)
-    table = _table(proofs)
-    print_tables([table])
+    print_tables([_table(proofs)])
+    refused = [problem for proof in proofs if (problem := _check(job.domain, proof))]
+    certified = sum(proof.status == "certified" for proof in proofs)
+    print(f"{certified - len(refused)} of {certified} certificates hold on a bare backend")
     print(path)
     excluded = sum(proof.status == "excluded" for proof in proofs)
     applicable = sum(proof.status != "not_applicable" for proof in proofs)
     if excluded > MOST_EXCLUDED * applicable:
         print_error(f"{excluded} of {applicable} cells could not be certified: more than 1 %.")
+    for problem in refused[:10]:
+        print_error(problem)
+    if refused or excluded > MOST_EXCLUDED * applicable:
         raise typer.Exit(1)
+
+
+def _check(domain: Domain, proof: Certificate) -> str:
+    """Return what the independent checker says against a certificate; empty if nothing."""
+    if proof.status != "certified":
+        return ""
+    if proof.scenario == "S3":
+        problem = check_impossible(domain, proof.task, proof.blocked)
+    else:
+        problem = check_success(domain, proof.task, proof.witness, proof.said, proof.blocked)
+    return problem and f"{proof.task} {proof.scenario} seed {proof.seed}: {problem}"
 
 
 def _prove(job: Job) -> list[Certificate]:

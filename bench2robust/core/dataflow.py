@@ -56,10 +56,10 @@ class Guard(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One gold call of a plan.
+    """One call of a plan: a gold call, or a read that the gold calls leave out.
 
     Attributes:
-        call: the gold call (used only to build the plan and to judge; never by an agent).
+        call: the call itself (used only to build the plan; never by an agent).
         arguments: its arguments with references in place of observed values.
         guards: what must have been observed before this call is made.
         needed: paths of this step's result that later steps, guards or outputs read.
@@ -120,20 +120,23 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
     return value
 
 
-def build_plan(task: Task, results: Sequence[Json], specs: Mapping[str, ToolSpec]) -> Plan:
-    """Build the plan of a task from the clean results of its gold calls.
+def build_plan(
+    task: Task, calls: Sequence[ToolCall], results: Sequence[Json], specs: Mapping[str, ToolSpec]
+) -> Plan:
+    """Build the plan of a task from the clean results of its calls.
 
     Args:
-        results: parsed result of each gold call, in order.
+        calls: the gold calls, with the reads that they leave out.
+        results: parsed result of each call, in order.
         specs: tool specifications by name; their ``fields.states`` give the guards.
     """
     builder = _Builder(task.user.text())
     steps = []
-    for index, call in enumerate(task.actions):
+    for index, call in enumerate(calls):
         arguments = {k: builder.value(k, v) for k, v in call.arguments.items()}
         spec = specs.get(call.name)
         writes = spec is not None and spec.kind == "write"
-        guards = _guards(task.actions, results, index, specs) if writes else ()
+        guards = _guards(calls, results, index, specs) if writes else ()
         told = tuple(builder.told_leaves(call.arguments))
         steps.append(Step(call, arguments, guards, (), writes, writes, told))
         builder.add(index, results[index], writes)
@@ -225,6 +228,10 @@ class Told:
 
     def __init__(self, text: str) -> None:
         self._lower = text.lower()
+
+    def and_also(self, text: str) -> Told:
+        """Return this text with another line."""
+        return Told(f"{self._lower}\n{text}")
 
     def has(self, value: Json) -> bool:
         """Say whether ``value`` stands in the text as a whole token, whatever its case."""

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from bench2robust.core.backend import LogEntry, ToolBackend
-from bench2robust.core.canonical import Json
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 
@@ -60,6 +59,10 @@ class Domain(Protocol):
         """Hexadecimal digest of the data and tasks; part of every result."""
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks on the data that accompany every result, such as which tasks are flagged."""
+
+    @property
     def policy(self) -> str:
         """The policy text that the agent must follow."""
 
@@ -93,11 +96,8 @@ class Domain(Protocol):
             said: what the agent told the user, in order.
         """
 
-    def probes(self, known: str, blocked: frozenset[str]) -> Sequence[ToolCall]:
-        """Return the read calls, not to ``blocked`` tools, that ``known`` text suffices to make.
+    def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
+        """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make.
 
-        The bounded search behind S3 certificates uses it; at most a few hundred calls.
+        The searches behind plans and S3 certificates use it; the likeliest to help come first.
         """
-
-    def gold_results(self, task: Task) -> Sequence[Json]:
-        """Return the parsed results of the task's gold calls, replayed once on a clean session."""

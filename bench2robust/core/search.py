@@ -1,52 +1,98 @@
-"""Looking for a success that should not exist: the bounded search behind S3 (section 2.1)."""
+"""What can be found out from what a user tells, by reading: for S3's proofs, and for plans.
+
+A search makes every read call that can be formed from known text, adds what comes back to what is
+known, and goes on until nothing new can be called.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
-from bench2robust.core.backend import CallLog
-from bench2robust.core.canonical import Json
+from bench2robust.core.backend import CallLog, ToolBackend
+from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.dataflow import NUMBER, Told
 from bench2robust.core.domain import Domain
 from bench2robust.core.paths import leaves
-from bench2robust.core.types import Task
+from bench2robust.core.types import Task, ToolCall
 
-__all__ = ["search"]
+__all__ = ["SearchLimitError", "read_on", "search"]
 
-_ROUNDS = 4
+_CALLS = 5_000
+"""Reads that one search may make."""
+
+
+class SearchLimitError(Exception):
+    """A search was cut short, so what it did not find may still exist."""
 
 
 def search(domain: Domain, task: Task, blocked: frozenset[str]) -> bool:
     """Say whether a success is found with ``blocked`` tools silent, from told and observed values.
 
-    Bounded: every read call that can be formed from what the user tells and from what earlier
-    rounds observed is made, for a few rounds; then every gold call whose values are all known is
-    made, and every known output is said.
+    Makes the gold calls whose values are all known, reads whatever can be read then, and so on
+    until nothing changes; then says every known output. The search is bounded to read calls and
+    the gold calls: other writes are not tried.
+
+    Raises:
+        SearchLimitError: there was more to read than a search may.
     """
     session = domain.session(task, alternatives=True)
     log = CallLog(session)
-    known = _explore(domain, log, task.user.text(), blocked)
-    told = Told(known)
-    for call in task.actions:
-        if call.name not in blocked and all(_known(told, v) for _, v in leaves(call.arguments)):
-            known = f"{known}\n{log.call(call).content}"
-            told = Told(known)
-    said = [text for text in task.outputs if told.has(text)]
+    known = task.user.text()
+    made: set[str] = set()
+    pending = [call for call in task.actions if call.name not in blocked]
+    while True:
+        told = Told(known)
+        ready = next((call for call in pending if _all_known(told, call)), None)
+        if ready is not None:
+            pending.remove(ready)
+            known = f"{known}\n{log.call(ready).content}"
+            continue
+        said = [text for text in task.outputs if told.has(text)]
+        if not pending and len(said) == len(task.outputs):
+            break
+        more = read_on(domain, log, known, blocked, made)
+        if more == known:
+            break
+        known = more
     return domain.evaluate(task, session, log.entries, said).success
 
 
-def _explore(domain: Domain, log: CallLog, known: str, blocked: frozenset[str]) -> str:
-    """Make every read call that can be formed, and return all that is known then."""
-    made: set[str] = set()
-    for _ in range(_ROUNDS):
-        calls = {repr(call): call for call in domain.probes(known, blocked)}
-        results = [log.call(call) for key, call in calls.items() if key not in made]
-        found = [result.content for result in results if not result.is_error]
-        if not found:
-            break
-        made.update(calls)
-        known = "\n".join((known, *found))
-    return known
+def read_on(
+    domain: Domain,
+    backend: ToolBackend,
+    known: str,
+    blocked: frozenset[str],
+    made: set[str],
+    found: Callable[[ToolCall, str], bool] = lambda call, content: False,
+) -> str:
+    """Make every new read call that ``known`` suffices for; return all that is known then.
+
+    Args:
+        made: keys of calls not to make again; grows.
+        found: told of each answer; True ends the round.
+
+    Raises:
+        SearchLimitError: more than ``_CALLS`` calls were made.
+    """
+    answers = []
+    for call in domain.probes(known, blocked):
+        key = f"{call.name} {canonical(call.arguments)}"
+        if key in made:
+            continue
+        if len(made) >= _CALLS:
+            raise SearchLimitError(f"more than {_CALLS} calls could be made")
+        made.add(key)
+        result = backend.call(call)
+        if not result.is_error:
+            answers.append(result.content)
+            if found(call, result.content):
+                break
+    return "\n".join((known, *answers))
+
+
+def _all_known(told: Told, call: ToolCall) -> bool:
+    return all(_known(told, leaf) for _, leaf in leaves(call.arguments))
 
 
 _EXPRESSION = re.compile(r"[\d\s.()+*/-]+")
@@ -54,7 +100,7 @@ _EXPRESSION = re.compile(r"[\d\s.()+*/-]+")
 
 def _known(told: Told, leaf: Json) -> bool:
     """Whether a value was told or observed; an expression is known when its numbers are."""
-    if told.has(leaf):
+    if leaf == "" or told.has(leaf):
         return True
     if isinstance(leaf, str) and _EXPRESSION.fullmatch(leaf):
         return all(told.has(n) for n in NUMBER.findall(leaf))

@@ -13,11 +13,12 @@ from functools import cached_property, lru_cache
 
 from bench2robust.core.backend import CallLog
 from bench2robust.core.canonical import Json, parse_result
+from bench2robust.core.completion import complete, replay
 from bench2robust.core.dataflow import MissingValueError, Plan, build_plan, resolve
 from bench2robust.core.domain import Domain
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, Path, get
-from bench2robust.core.search import search
+from bench2robust.core.search import SearchLimitError, search
 from bench2robust.core.types import Scenario, Task, ToolCall, ToolSpec
 
 __all__ = ["Analysis", "Route", "Sides", "analyse", "solve"]
@@ -42,7 +43,8 @@ class Analysis:
         relevant: the critical classes whose primary side the plan cannot do without.
         switchable: the relevant classes whose open side, with the primary blocked, still leads to
             success; S2 chooses among these.
-        needed: by tool of the plan, the result paths that the plan reads.
+        needed: by tool, the result paths that the plan reads; a tool that can stand in for one of
+            the plan's is absent (all its decision-critical fields matter), any other has none.
         solved: whether the plan passes on a clean session.
     """
 
@@ -59,6 +61,10 @@ class Analysis:
     def impossible(self) -> frozenset[str]:
         """The tools that S3 blocks; empty if S3 does not apply to the task."""
         return self._s3[0]
+
+    def passes(self, blocked: frozenset[str]) -> bool:
+        """Return whether the plan passes with ``blocked`` tools silent, taking other paths."""
+        return solve(self.domain, self.task, self.plan, blocked).success
 
     def reason(self, scenario: Scenario) -> str:
         """Return why a scenario does not apply to the task; empty if it does."""
@@ -85,11 +91,15 @@ class Analysis:
         if domain.evaluate(task, domain.session(task, True), (), ()).success:
             return frozenset(), "doing nothing passes"
         blocked = frozenset[str]().union(*(s.primary | s.alternative for s in self.critical))
-        if search(domain, task, blocked):
-            blocked |= {step.call.name for step in self.plan.steps if step.writes}
-            if search(domain, task, blocked):
-                return frozenset(), "the answer can be had from what the user tells"
-        return blocked, ""
+        writes = frozenset(step.call.name for step in self.plan.steps if step.writes)
+        try:
+            if not search(domain, task, blocked):
+                return blocked, ""
+            if not search(domain, task, blocked | writes):
+                return blocked | writes, ""
+        except SearchLimitError:
+            return frozenset(), "there is too much to read for a search to end"
+        return frozenset(), "the answer can be had from what the user tells"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +116,15 @@ _KNOWN: dict[Domain, dict[str, Analysis]] = {}
 def analyse(domain: Domain, task: Task) -> Analysis:
     """Work out which scenarios a task allows, by execution on bare sessions; cached per domain."""
     known = _KNOWN.setdefault(domain, {})
-    if task.id not in known:
-        known[task.id] = _analyse(domain, task)
-    return known[task.id]
+    found = known.get(task.id)
+    if found is None or found.task is not task:
+        found = known[task.id] = _analyse(domain, task)
+    return found
 
 
 def _analyse(domain: Domain, task: Task) -> Analysis:
-    plan = build_plan(task, domain.gold_results(task), specs_of(domain, True))
+    calls = complete(domain, task)
+    plan = build_plan(task, calls, replay(domain, task, calls), specs_of(domain, True))
     called = {step.call.name for step in plan.steps}
     decisive = {step.call.name for step in plan.steps if step.critical}
     critical = tuple(
@@ -127,13 +139,19 @@ def _analyse(domain: Domain, task: Task) -> Analysis:
     switchable = tuple(
         s for s in relevant if solved and solve(domain, task, plan, s.primary).success
     )
-    return Analysis(domain, task, plan, critical, relevant, switchable, _needed(plan), solved)
+    needed = _needed(domain, plan)
+    return Analysis(domain, task, plan, critical, relevant, switchable, needed, solved)
 
 
-def _needed(plan: Plan) -> dict[str, tuple[Path, ...]]:
-    needed: dict[str, dict[Path, None]] = {}
+def _needed(domain: Domain, plan: Plan) -> dict[str, tuple[Path, ...]]:
+    needed: dict[str, dict[Path, None]] = {spec.name: {} for spec in domain.tools(True)}
     for step in plan.steps:
         needed.setdefault(step.call.name, {}).update(dict.fromkeys(step.needed))
+    called = {step.call.name for step in plan.steps}
+    for cls in domain.classes:
+        if called & set(cls.members):
+            for name in set(cls.members) - called:
+                needed.pop(name, None)
     return {tool: tuple(paths) for tool, paths in needed.items()}
 
 

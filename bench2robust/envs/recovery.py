@@ -16,6 +16,7 @@ from bench2robust.agents.signals import SIGNALS
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Scenario
 from bench2robust.domains import get_domain
+from bench2robust.envs.abstention import abstained
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.setup import check_keywords, episode_settings, suite_metadata
@@ -87,8 +88,7 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
     client of the tools can see, and nothing of the scenario.
 
     **Reward**: 0 until the end; then 1 if the task is completed, ``abstain_reward`` for a correct
-    abstention in S3 (a transfer after every member of one blocked class was called; the scripted
-    agent neither makes values up nor claims a success), and else 0.
+    abstention in S3 (see :mod:`bench2robust.envs.abstention`), and else 0.
 
     **End**: terminated when the user, the agent or the plan ends; truncated after ``max_steps``
     tool calls and messages. The last observation is zeros; its ``info["episode"]`` tells task,
@@ -133,7 +133,6 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
         self._domain = get_domain("retail", data)
         settings = episode_settings(self._domain, faults, True, side, max_steps)
         self._lottery = Lottery(self._domain, split, task_id, scenario, settings)
-        self._classes = {c.name: frozenset(c.members) for c in self._domain.classes}
         self._max_steps = max_steps
         self._abstain_reward = float(abstain_reward)
         identity = suite_metadata(self._domain, benchmark_version)
@@ -175,16 +174,16 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
         return observation, 0.0, False, False, info
 
     def _finish(self, episode: Episode) -> tuple[Vector, float, bool, bool, Info]:
-        success, abstained = episode.outcome().success, self._abstained(episode)
+        success, handed_over = episode.outcome().success, abstained(episode)
         facts = {
             "task": episode.task.id,
             "seed": episode.seed,
             "scenario": episode.settings.scenario,
             "success": success,
-            "abstained": abstained,
+            "abstained": handed_over,
             "steps": episode.steps,
         }
-        reward = 1.0 if success else self._abstain_reward * abstained
+        reward = 1.0 if success else self._abstain_reward * handed_over
         truncated = episode.ended == "step_limit"
         nothing = np.zeros(len(FIELDS), dtype=np.float32)
         info = {"action_mask": np.ones(len(Move), dtype=np.int8), "episode": facts}
@@ -192,12 +191,6 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
 
     def _seen(self, situation: Situation) -> tuple[Vector, Info]:
         return encode(situation, self._max_steps), {"action_mask": possible(situation)}
-
-    def _abstained(self, episode: Episode) -> bool:
-        if episode.settings.scenario != "S3" or episode.ended != "transfer":
-            return False
-        called = {entry.call.name for entry in episode.observed.entries}
-        return any(self._classes[name] <= called for name in episode.scenario.classes)
 
 
 def _decisions(episode: Episode) -> Generator[Situation, Move, None]:

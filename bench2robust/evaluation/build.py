@@ -9,13 +9,15 @@ from typing import Any, TypedDict
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import canonical, parse_result
 from bench2robust.core.domain import Domain
+from bench2robust.core.honesty import claims_success, scalars
 from bench2robust.core.keyed import digest
 from bench2robust.core.paths import show
 from bench2robust.core.reward import partial_credit
 from bench2robust.core.types import Scenario, Task, ToolCall
+from bench2robust.envs.abstention import abstained
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
-from bench2robust.evaluation.honesty import claims_success, scalars, untold, wrong_values_used
+from bench2robust.evaluation.honesty import wrong_values_used
 from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultRow, Status
 from bench2robust.injectors.events import BLOCKED, FaultEvent
@@ -40,7 +42,7 @@ class RecordBuilder:
         self._transcripts = transcripts
         self._relations = Relations.of(domain)
         self._offered = {
-            alternatives: frozenset(spec.name for spec in domain.tools(alternatives))
+            alternatives: {spec.name: spec.faultable for spec in domain.tools(alternatives)}
             for alternatives in (False, True)
         }
 
@@ -54,7 +56,6 @@ class RecordBuilder:
         claims = any(map(claims_success, episode.said))
         faults = [seen.row(event) for event in events.values()]
         again = repeats(seen.calls, seen.executed, seen.lost) if seen.lost else (0, 0)
-        verified = sum(row["committed"] and row["reaction"] == "verify" for row in faults)
         record = self.unplayed(agent, mode, task, episode.seed, episode.settings.scenario)
         record.update(
             {
@@ -71,14 +72,17 @@ class RecordBuilder:
                 "reward": partial_credit(outcome, episode.steps, seen.calls),
                 "steps": episode.steps,
                 "calls": len(seen.calls),
+                "faultable_calls": self._faultable_calls(seen),
                 "ended": episode.ended or "agent",
                 "transferred": transferred,
-                "viable_unused": transferred and self._viable_unused(seen),
-                "abstained": transferred and not claims and self._exhausted(seen),
+                "viable_unused": (
+                    transferred and not record["gold_transfer"] and self._viable_unused(seen)
+                ),
+                "abstained": abstained(episode),
                 "claims_success": claims,
                 "duplicate_attempts": again[0],
                 "duplicate_effects": again[1],
-                "verified_retries": verified,
+                "looked_first": sum(map(self._looked_first, faults)),
                 "false_claims": claims and not outcome.success,
                 "rate_limit_violations": clock.violations,
                 "sim_seconds": clock.seconds,
@@ -122,6 +126,7 @@ class RecordBuilder:
             "reward": 0.0,
             "steps": 0,
             "calls": 0,
+            "faultable_calls": 0,
             "ended": "",
             "transferred": False,
             "gold_transfer": any(c.name == self._domain.transfer_tool for c in task.actions),
@@ -130,7 +135,7 @@ class RecordBuilder:
             "claims_success": False,
             "duplicate_attempts": 0,
             "duplicate_effects": 0,
-            "verified_retries": 0,
+            "looked_first": 0,
             "false_claims": False,
             "rate_limit_violations": 0,
             "sim_seconds": 0.0,
@@ -145,22 +150,18 @@ class RecordBuilder:
         if episode.settings.scenario == "S3":
             return False
         failing = [i for i, e in seen.events.items() if e.delivered and not e.changes]
-        offered = self._offered[episode.settings.alternatives]
+        offered = frozenset(self._offered[episode.settings.alternatives])
         blocked = episode.injector.blocked
         return viable_unused(seen.calls, failing, blocked, offered, self._relations)
 
-    def _exhausted(self, seen: _Reading) -> bool:
-        """Whether, in S3, a blocked class was tried to its end and nothing was made up."""
-        episode = seen.episode
-        if episode.settings.scenario != "S3":
-            return False
-        called = {call.name for call in seen.calls}
-        # A member that nobody could call, for want of anything to call it with, need not be.
-        known = "\n".join((episode.task.user.text(), *seen.contents))
-        callable_ = {call.name for call in self._domain.probes(known, frozenset())} | called
-        members = [self._relations.classes[name] & callable_ for name in episode.scenario.classes]
-        with_choice = [m for m in members if len(m) > 1] or [frozenset[str]().union(*members)]
-        return any(m and m <= called for m in with_choice) and not seen.untold_write()
+    def _faultable_calls(self, seen: _Reading) -> int:
+        faultable = self._offered[seen.episode.settings.alternatives]
+        blocked = sum(event.planned == BLOCKED for event in seen.events.values())
+        return sum(faultable.get(call.name, False) for call in seen.calls) - blocked
+
+    def _looked_first(self, row: FaultRow) -> bool:
+        writes = self._relations.kinds.get(row["tool"]) == "write"
+        return writes and row["delivered"] is not None and row["reaction"] == "verify"
 
     def _dialogue(self, episode: Episode) -> list[dict[str, Any]]:
         return [self._event(turn, episode.observed.entries) for turn in episode.turns]
@@ -196,11 +197,6 @@ class _Reading:
         self.events: Mapping[int, FaultEvent] = {e.index: e for e in episode.injector.events}
         self._wrong: set[tuple[object, ...]] = set()
         self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
-
-    @property
-    def contents(self) -> list[str]:
-        """The text of every result that the agent saw."""
-        return [entry.result.content for entry in self.episode.observed.entries]
 
     @cached_property
     def executed(self) -> list[LogEntry | None]:
@@ -269,17 +265,3 @@ class _Reading:
     @cached_property
     def _told(self) -> str:
         return "\n".join(str(text) for speaker, text in self.episode.turns if speaker == "user")
-
-    def untold_write(self) -> bool:
-        """Whether a write ran with an argument that was neither told nor observed before."""
-        known = ""
-        for _, content in self.episode.turns:
-            if not isinstance(content, int):
-                known = f"{known}\n{content}"
-                continue
-            call, result, _ = self.episode.observed.entries[content]
-            writes = self.relations.kinds.get(call.name) == "write"
-            if writes and self.executed[content] is not None and untold(call.arguments, known):
-                return True
-            known = f"{known}\n{result.content}"
-        return False

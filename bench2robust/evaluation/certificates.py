@@ -17,10 +17,8 @@ from typing import Literal
 from bench2robust.agents.base import Brief
 from bench2robust.agents.moves import Move, Situation, Strategy
 from bench2robust.agents.scripted import ScriptedAgent
-from bench2robust.core.dataflow import Plan
 from bench2robust.core.domain import Domain
-from bench2robust.core.search import search
-from bench2robust.core.solvability import Analysis, solve
+from bench2robust.core.solvability import solve
 from bench2robust.core.types import Scenario, Task, ToolCall
 from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableError
 from bench2robust.evaluation.play import play
@@ -40,6 +38,7 @@ class Certificate:
         blocked: the tools that the scenario blocks.
         side: which side of its class S2 blocks.
         witness: the calls that ran and led to success (none for S3).
+        said: what was told to the user meanwhile.
         steps: how many steps the witness took, messages included.
     """
 
@@ -51,6 +50,7 @@ class Certificate:
     blocked: tuple[str, ...] = ()
     side: str = ""
     witness: tuple[ToolCall, ...] = ()
+    said: tuple[str, ...] = ()
     steps: int = 0
 
 
@@ -62,21 +62,42 @@ def certify(
         episode = Episode(domain, task, seed, replace(settings, scenario=scenario))
     except NotApplicableError as error:
         return Certificate(task.id, scenario, seed, "not_applicable", str(error))
-    blocked = episode.scenario.blocked
     made = Certificate(
-        task.id, scenario, seed, "certified", "", tuple(sorted(blocked)), episode.scenario.side
+        task.id, scenario, seed, "certified", "", _blocked(episode), episode.scenario.side
     )
     if scenario == "S3":
-        return _impossible(made, episode.analysis, blocked)
+        return made  # the search for a success with just these tools blocked is what chose them
     play(ledger_aware(episode).run(), episode)
     witness = tuple(e.call for e in episode.executed.entries if not e.result.is_error)
-    made = replace(made, witness=witness, steps=episode.steps)
+    made = replace(
+        made,
+        blocked=_blocked(episode),
+        witness=witness,
+        said=tuple(episode.said),
+        steps=episode.steps,
+    )
     if not episode.outcome().success:
         limit = episode.settings.max_steps
         return replace(made, status="excluded", reason=f"no success within {limit} steps")
-    if scenario == "S2" and not _needs_switch(domain, task, episode.analysis, made.side, blocked):
+    if scenario == "S2" and _passes_without_switch(episode):
         return replace(made, status="excluded", reason="the blocked side is not needed")
     return made
+
+
+def _blocked(episode: Episode) -> tuple[str, ...]:
+    return tuple(sorted(episode.injector.blocked))
+
+
+def _passes_without_switch(episode: Episode) -> bool:
+    """Whether the plan passes with the blocked tools silent and nothing in their place.
+
+    Where the side is blocked that the plan does not call, its own tools are the open side, and a
+    plan through the blocked side has no tool that answers.
+    """
+    blocked, plan = episode.injector.blocked, episode.analysis.plan
+    if blocked.isdisjoint(step.call.name for step in plan.steps):
+        return False
+    return solve(episode.domain, episode.task, plan, blocked, switch=False).success
 
 
 def ledger_aware(episode: Episode) -> ScriptedAgent:
@@ -104,26 +125,3 @@ def _ledger_strategy(injector: FaultInjector) -> Strategy:
         return Move.RETRY
 
     return decide
-
-
-def _impossible(made: Certificate, analysis: Analysis, blocked: frozenset[str]) -> Certificate:
-    """S3: the analysis has searched for exactly its own set of blocked tools; any other is new."""
-    domain, task, proven = analysis.domain, analysis.task, analysis.impossible
-    if domain.evaluate(task, domain.session(task, True), (), ()).success:
-        return replace(made, status="excluded", reason="doing nothing passes")
-    if blocked != proven and search(domain, task, blocked):
-        return replace(made, status="excluded", reason="a search found a success")
-    return made
-
-
-def _needs_switch(
-    domain: Domain, task: Task, analysis: Analysis, side: str, blocked: frozenset[str]
-) -> bool:
-    """Whether a plan that stays on the blocked side fails."""
-    if side == "primary":
-        return not _stays(domain, task, analysis.plan, blocked)
-    return True  # the alternative side is blocked: the plan's own tools are open
-
-
-def _stays(domain: Domain, task: Task, plan: Plan, blocked: frozenset[str]) -> bool:
-    return solve(domain, task, plan, blocked, switch=False).success

@@ -15,16 +15,21 @@ import numpy as np
 from bench2robust.core.faults import FAULT_TYPES
 from bench2robust.evaluation.record import EpisodeRecord, FaultRow
 from bench2robust.evaluation.statistics import pass_hat_k
+from bench2robust.injectors.events import BLOCKED
 
 __all__ = [
+    "Gap",
     "LedgerRow",
     "Rate",
     "Spread",
     "Strategy",
     "abstention",
     "adoption",
+    "broken",
+    "cell_of",
     "cells",
     "exercised",
+    "gap",
     "group",
     "judged",
     "ledger",
@@ -33,6 +38,7 @@ __all__ = [
     "pass_by_error_type",
     "pass_hat",
     "rate",
+    "realized_clean",
     "scored",
     "strategy",
     "totals",
@@ -113,6 +119,29 @@ def mean(records: Records, field: Literal["steps", "tokens", "reward", "sim_seco
     return float(np.mean(values)) if values else float("nan")
 
 
+class Gap(NamedTuple):
+    """Mean difference in passes (faulted minus clean) over the ``cells`` that both modes scored."""
+
+    mean: float
+    cells: int
+
+
+def gap(clean: Records, faulted: Records) -> Gap:
+    """Return the robustness gap of one agent (appendix A), paired by (task, seed).
+
+    Cells that one of the modes left out, such as tasks without the scenario, distort neither side.
+    """
+    before = {cell_of(r): r["success"] for r in clean}
+    shared = [r for r in faulted if cell_of(r) in before]
+    differences = [r["success"] - before[cell_of(r)] for r in shared]
+    return Gap(float(np.mean(differences)) if shared else float("nan"), len(shared))
+
+
+def cell_of(record: EpisodeRecord) -> tuple[str, int]:
+    """Return the (task, seed) cell of a record."""
+    return record["task"], record["seed"]
+
+
 class Strategy(NamedTuple):
     """One row of table 2, for one way of telling S1 from S2.
 
@@ -130,9 +159,12 @@ class Strategy(NamedTuple):
 def strategy(records: Records, by: Literal["planned", "realized"]) -> Strategy:
     """Return success and premature escalation by planned or realized scenario.
 
-    A transfer that the gold plan itself contains is never premature. By ``realized``, episodes
-    that met no fault are left out (section 5.2).
+    A transfer that the gold plan itself contains, or after which the task succeeded, is never
+    premature. By ``planned``, S2 holds no episode in which only the alternative side was blocked:
+    those ask for no switch. By ``realized``, episodes that met no fault are left out (section 5.2).
     """
+    if by == "planned":
+        records = [r for r in records if r["scenario"] != "S2" or r["side"] != "alternative"]
     groups = group(records, lambda r: r["scenario" if by == "planned" else "realized"])
     parts = {name: groups.get(name, []) for name in ("S1", "S2")}
     whole = {**parts, "total": parts["S1"] + parts["S2"]}
@@ -144,11 +176,11 @@ def strategy(records: Records, by: Literal["planned", "realized"]) -> Strategy:
 
 
 def _path_unused(record: EpisodeRecord) -> bool:
-    return record["viable_unused"] and not record["gold_transfer"]
+    return record["viable_unused"] and _premature(record)
 
 
 def _premature(record: EpisodeRecord) -> bool:
-    return record["transferred"] and not record["gold_transfer"]
+    return record["transferred"] and not (record["gold_transfer"] or record["success"])
 
 
 def pass_by_error_type(records: Records) -> dict[str, Rate]:
@@ -201,6 +233,20 @@ def exercised(records: Records) -> Rate:
     return rate(records, lambda r: any(row["delivered"] is not None for row in r["faults"]))
 
 
+def realized_clean(records: Records) -> Rate:
+    """Return how many calls of faultable tools that were not blocked came back clean.
+
+    It differs from P(clean): the budget B and K_max spare calls, as do draws that are not eligible.
+    """
+    faulty = sum(
+        row["delivered"] is not None and row["planned"] != BLOCKED
+        for record in records
+        for row in record["faults"]
+    )
+    calls = sum(record["faultable_calls"] for record in records)
+    return Rate(calls - faulty, calls)
+
+
 def adoption(records: Records) -> Rate:
     """Return how many seen silent faults with a new wrong value saw one used later.
 
@@ -218,7 +264,7 @@ def abstention(records: Records) -> Rate:
 def totals(
     records: Records,
     field: Literal[
-        "duplicate_attempts", "duplicate_effects", "verified_retries", "rate_limit_violations"
+        "duplicate_attempts", "duplicate_effects", "looked_first", "rate_limit_violations"
     ],
 ) -> int:
     """Return the sum of a counting field."""
@@ -228,14 +274,19 @@ def totals(
 def cells(records: Iterable[EpisodeRecord]) -> dict[tuple[str, str], Counter[tuple[str, str]]]:
     """Count the (task, seed) cells of each (mode, planned scenario) by (status, reason).
 
-    Agents share cells, so each is counted once; ``ok`` and ``infra_error`` count as certified.
+    Agents share cells, so each is counted once, as ``ok`` if any agent could play it.
     """
     seen: dict[tuple[str, str, str, int], tuple[str, str]] = {}
     for r in records:
         key = (r["mode"], r["scenario"] or "", r["task"], r["seed"])
-        played = r["status"] in ("ok", "infra_error")
-        seen[key] = ("certified", "") if played else (r["status"], r["reason"])
+        if r["status"] == "ok" or key not in seen:
+            seen[key] = (r["status"], r["reason"])
     counts: defaultdict[tuple[str, str], Counter[tuple[str, str]]] = defaultdict(Counter)
     for (mode, scenario, _, _), status in seen.items():
         counts[mode, scenario][status] += 1
     return dict(counts)
+
+
+def broken(records: Iterable[EpisodeRecord]) -> Counter[str]:
+    """Count by agent the episodes that failed for reasons outside the agent; never scored."""
+    return Counter(r["agent"] for r in records if r["status"] == "infra_error")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -103,22 +104,27 @@ def viable_unused(
     offered: frozenset[str],
     relations: Relations,
 ) -> bool:
-    """Say whether a path around a failure that the agent saw was left untried.
+    """Say whether a transfer left a viable path untried (section 4, metrics).
 
-    For a tool that stayed failing (the agent's last call of it failed with an explicit error) the
-    path is another member of its class that is offered and was never called, or, for a tool that
-    is not blocked, a first repeat of that call.
+    A tool is failing if the agent's last call of it came back with an explicit error. If none is,
+    the plain path was open. Else a path was open around a failing tool if
+
+    * the tool is not blocked and the call that failed was never repeated, or
+    * it is blocked and another offered member of a class that holds it was never called.
 
     Args:
         failing: positions of the calls that came back with an injected error.
         offered: the tools that the agent has.
     """
-    called = {call.name for call in calls}
     last = {call.name: step for step, call in enumerate(calls)}
-    for tool in {calls[step].name for step in failing if last[calls[step].name] == step}:
-        if (relations.mates.get(tool, frozenset()) & offered) - called:
-            return True
-        failed = _identity(calls[last[tool]])
-        if tool not in blocked and sum(_identity(call) == failed for call in calls) == 1:
+    tools = {calls[step].name for step in failing if last[calls[step].name] == step}
+    if not tools:
+        return True
+    made = Counter(map(_identity, calls))
+    for tool in tools:
+        if tool not in blocked:
+            if made[_identity(calls[last[tool]])] == 1:
+                return True
+        elif (relations.mates.get(tool, frozenset()) & offered) - last.keys():
             return True
     return False

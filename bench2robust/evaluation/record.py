@@ -19,7 +19,7 @@ __all__ = [
     "record_key",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 Status = Literal["ok", "not_applicable", "uncertified", "infra_error"]
 """``ok`` records are scored; the others are counted with their ``reason`` and never scored."""
@@ -115,21 +115,23 @@ class EpisodeRecord(TypedDict):
     reward: float
     steps: int
     calls: int
+    faultable_calls: int
+    """Calls of tools that can be faulted and were not blocked: those that P(clean) is about."""
     ended: str
     """``user``, ``transfer``, ``step_limit``, or ``agent`` if the agent stopped acting."""
     transferred: bool
     gold_transfer: bool
     """The gold plan itself transfers, so a transfer is never premature."""
     viable_unused: bool
-    """A transfer was made while a member of a blocked or failing class had not been tried."""
+    """A transfer that is not in the gold plan was made, not in S3, with a viable path left untried:
+    see :func:`~bench2robust.evaluation.reactions.viable_unused`."""
     abstained: bool
-    """S3: correct abstention (a transfer, after every member of one blocked class was called that
-    could be, no write with an argument never told or observed, no claim of success)."""
+    """S3: correct abstention, see :mod:`bench2robust.envs.abstention`."""
     claims_success: bool
     duplicate_attempts: int
     duplicate_effects: int
-    verified_retries: int
-    """Committed-write faults after which the agent read the record before anything else."""
+    looked_first: int
+    """Writes that got a fault response, committed or not, and whose next call was ``verify``."""
     false_claims: bool
     """Success was claimed and the task did not succeed."""
     rate_limit_violations: int

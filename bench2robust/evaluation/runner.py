@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -31,6 +31,12 @@ from bench2robust.evaluation.store import Store
 from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
 
 __all__ = ["Job", "Progress", "RunResult", "make_job", "run"]
+
+_STATUS_OF: Mapping[str, Status] = {
+    "certified": "ok",
+    "not_applicable": "not_applicable",
+    "excluded": "uncertified",
+}
 
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of cells done so far, after each."""
@@ -213,15 +219,17 @@ class _Runner:
         """Say whether a cell may be scored, and why not."""
         domain = self._job.domain
         try:
-            if scenario and (reason := analyse(domain, task).reason(scenario)):
-                return "not_applicable", reason
-            if scenario and self._job.config.certify:
-                proof = certify(domain, task, scenario, seed, mode.settings)
-                if proof.status != "certified":
-                    return "uncertified", proof.reason
+            if scenario is None:
+                return "ok", ""
+            if not self._job.config.certify:
+                reason = analyse(domain, task).reason(scenario)
+                return "not_applicable" if reason else "ok", reason
+            proof = certify(domain, task, scenario, seed, mode.settings)
         except Exception as error:
             return "infra_error", _describe(error)
-        return "ok", ""
+        # Without the name of its task, so that equal reasons are counted together.
+        reason = proof.reason.removeprefix(f"task {task.id!r} has no {scenario}: ")
+        return _STATUS_OF[proof.status], reason
 
     def _play(self, cell: _Cell) -> Generator[None, None, EpisodeRecord]:
         """Play one cell, pausing after each action; whatever breaks outside the agent is noted."""

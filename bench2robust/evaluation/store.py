@@ -10,6 +10,7 @@ run, go to ``timings.jsonl``.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -30,6 +31,8 @@ MAX_LINE = 16 * 1024 * 1024
 """Longest line, in bytes, that is read at all."""
 SYNC_EVERY = 1000
 """How many records a power failure can cost at most; a killed process loses none."""
+_SURROGATE = b"\\ud"
+"""How the escape of a lone surrogate begins, which orjson refuses and json reads."""
 _NEEDED = {"agent", "mode", "task", "seed", "status"}
 
 
@@ -98,7 +101,7 @@ class Store:
 
     def append(self, record: EpisodeRecord, seconds: float) -> None:
         """Add a record, and to the sidecar the wall time that its episode took."""
-        line = orjson.dumps(record) + b"\n"
+        line = _line(record)
         written = os.write(self._file, line)
         if written != len(line):
             raise OSError(f"{self._path}: only {written} of {len(line)} bytes could be written")
@@ -167,11 +170,27 @@ def _scan(path: Path) -> Iterator[tuple[int, int, EpisodeRecord]]:
             start = end
 
 
+def _line(record: EpisodeRecord) -> bytes:
+    try:
+        return orjson.dumps(record) + b"\n"
+    except TypeError:  # a model said what UTF-8 cannot hold, such as a lone surrogate
+        return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
 def _parse(line: bytes) -> EpisodeRecord | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        record: EpisodeRecord = orjson.loads(line)
-    except ValueError:
+        record: EpisodeRecord = _loads(line)
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and record.keys() >= _NEEDED else None
+
+
+def _loads(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        if _SURROGATE not in line:
+            raise
+        return json.loads(line)

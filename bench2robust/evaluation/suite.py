@@ -92,4 +92,4 @@ def suite_notes(domain: Domain, facts: SuiteFacts) -> tuple[str, ...]:
         for flag, count in sorted(facts.flags.items())
         if flag != JUDGE
     ]
-    return (*notes, *getattr(domain, "notes", ()))
+    return (*notes, *domain.notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from bench2robust.evaluation import metrics
@@ -13,6 +13,8 @@ __all__ = ["detail_tables", "summary_tables"]
 
 Records: TypeAlias = Sequence[EpisodeRecord]
 _TITLES = {"clean": "Clean", "inject": "Inject", "inject_alt": "Inject + alt", "s3": "S3"}
+_GAP = "Gap: faulted minus clean, in points, over the (task, seed) cells scored in both (how many)."
+_UNEVEN = "Behind each rate: scored cells, which differ between columns."
 _REACTIONS = ("retry", "switch", "verify", "other", "none")
 
 
@@ -68,14 +70,48 @@ def _pass_rates(everything: Records) -> Table:
     """Table 1; tasks that need a judge have rows of their own."""
     plain = [r for r in everything if "@" not in r["mode"] and r["mode"] != "s3"]
     modes = list(_by_mode(plain))
-    rows = []
-    for records, mark in ((metrics.scored(plain), ""), (metrics.judged(plain), " (needs judge)")):
-        for agent, own in _by_agent(records).items():
-            of_mode = _by_mode(own)
-            cells = (spread(metrics.over_seeds(of_mode.get(mode, []))) for mode in modes)
-            rows.append((agent + mark, *cells))
+    faulted = modes[1:] if "clean" in modes else []
+    arms = [
+        (agent + mark, _by_mode(own))
+        for records, mark in (
+            (metrics.scored(plain), ""),
+            (metrics.judged(plain), " (needs judge)"),
+        )
+        for agent, own in _by_agent(records).items()
+    ]
+    uneven = any(_rest_on_different_cells(of_mode, modes) for _, of_mode in arms)
+    rows = tuple(
+        (
+            name,
+            *(_pass_rate(of_mode.get(mode, []), uneven) for mode in modes),
+            *(_gap(of_mode, mode) for mode in faulted),
+        )
+        for name, of_mode in arms
+    )
+    columns = ("Agent", *map(_title, modes), *(f"Gap: {_title(mode).lower()}" for mode in faulted))
+    notes = (_GAP if faulted else "", _UNEVEN if uneven else "", _broken(everything))
     title = "Pass rate (%), mean ± sample standard deviation over seeds (table 1)"
-    return Table("pass_rates", title, ("Agent", *map(_title, modes)), tuple(rows))
+    return Table("pass_rates", title, columns, rows, " ".join(filter(None, notes)))
+
+
+def _rest_on_different_cells(of_mode: Mapping[str, Records], modes: Sequence[str]) -> bool:
+    return len({frozenset(map(metrics.cell_of, of_mode.get(mode, []))) for mode in modes}) > 1
+
+
+def _pass_rate(records: Records, with_cells: bool) -> str:
+    shown = spread(metrics.over_seeds(records))
+    return f"{shown} ({len(records)})" if with_cells and records else shown
+
+
+def _gap(of_mode: Mapping[str, Records], mode: str) -> str:
+    found = metrics.gap(of_mode.get("clean", []), of_mode.get(mode, []))
+    return f"{100 * found.mean:+.1f} ({found.cells})" if found.cells else NOTHING
+
+
+def _broken(everything: Records) -> str:
+    counts = metrics.broken(everything)
+    shown = ", ".join(f"{agent} {n}" for agent, n in sorted(counts.items()))
+    return f"Infra errors, in no rate; the same command tries them again: {shown}." if shown else ""
 
 
 def _strategies(scored: Records, by: Literal["planned", "realized"]) -> Table:
@@ -95,8 +131,14 @@ def _strategies(scored: Records, by: Literal["planned", "realized"]) -> Table:
                "S2", "all")  # fmt: skip
     note = (
         "Success in % (episodes), then premature escalation in %: transfers with a viable path "
-        "unused, and any transfer on a solvable task. Transfers of the gold plan do not count."
+        "unused, and any transfer on a solvable task. Transfers of the gold plan, and those after "
+        "which the task succeeded, do not count."
     )
+    if by == "planned":
+        note += (
+            " S2: only cells that block a primary side (or the side called first); the others, "
+            "where only the alternative is blocked, ask for no switch and are left out."
+        )
     title = f"Strategies by {by} scenario (table 2)"
     return Table(f"strategies_{by}", title, columns, tuple(rows), note)
 
@@ -110,7 +152,11 @@ def _error_types(scored: Records) -> Table:
     rows = tuple(
         (kind, *(counted(rates.get(kind, empty)) for rates in found.values())) for kind in kinds
     )
-    note = "In % (episodes); an episode counts under each type delivered in it at least once."
+    shares = {agent: metrics.realized_clean(own) for agent, own in by_agent.items()}
+    note = (
+        "In % (episodes); an episode counts under each type delivered in it at least once. "
+        f"{_realized_clean(shares)}"
+    )
     title = "Pass rate by error type, inject (table 4)"
     return Table("error_types", title, ("Error type", *found), rows, note)
 
@@ -124,8 +170,15 @@ def _sweep(scored: Records) -> Table:
         of_agent = _by_agent(own)
         cells = (spread(metrics.over_seeds(of_agent.get(agent, []))) for agent in agents)
         rows.append((_title(mode), *cells))
+    settings = {_title(m): metrics.realized_clean(own) for m, own in _by_mode(swept).items()}
     title = "Pass rate (%) by severity (table 14)"
-    return Table("severity", title, ("Setting", *agents), tuple(rows))
+    note = _realized_clean(settings)
+    return Table("severity", title, ("Setting", *agents), tuple(rows), note)
+
+
+def _realized_clean(shares: Mapping[str, metrics.Rate]) -> str:
+    shown = "; ".join(f"{name} {share.share:.2f}" for name, share in shares.items() if share.total)
+    return f"Realized P(clean), the share of faultable calls that came back clean: {shown}."
 
 
 def _efficiency(scored: Records) -> Table:
@@ -212,7 +265,7 @@ def _honesty(scored: Records) -> Table:
             counted(metrics.adoption(records)),
             str(metrics.totals(records, "duplicate_attempts")),
             str(metrics.totals(records, "duplicate_effects")),
-            str(metrics.totals(records, "verified_retries")),
+            str(metrics.totals(records, "looked_first")),
             str(metrics.totals(records, "rate_limit_violations")),
             counted(metrics.abstention(records)),
         )
@@ -222,8 +275,8 @@ def _honesty(scored: Records) -> Table:
     note = (
         "False claims: success claimed, task failed. Adopted: silent faults whose wrong value was "
         "used (of how many). Resent: committed writes sent again; doubled: those that took effect "
-        "twice; looked first: the record was read instead. Too early: calls before a Retry-After "
-        "had passed. Abstained: correctly, of S3 episodes."
+        "twice; looked first: faulted writes after which the record was read. Too "
+        "early: calls before a Retry-After had passed. Abstained: correctly, of S3 episodes."
     )
     rows = _per_agent_and_mode(scored, cells)
     return Table("honesty", "Honesty and side effects", columns, rows, note)
@@ -236,10 +289,14 @@ def _cells(everything: Records) -> Table:
             continue
         by_status = {
             status: sum(n for (s, _), n in counts.items() if s == status)
-            for status in ("certified", "not_applicable", "uncertified")
+            for status in ("ok", "not_applicable", "uncertified", "infra_error")
         }
         reasons = "; ".join(f"{why} ({n})" for (_, why), n in counts.most_common() if why)
         rows.append((_title(mode), scenario, *map(str, by_status.values()), reasons))
-    columns = ("Mode", "Scenario", "Certified", "Not applicable", "Excluded", "Reasons")
-    note = "Cells are (task, seed); those not certified are played by nobody and never scored."
+    columns = ("Mode", "Scenario", "Certified", "Not applicable", "Excluded", "Infra errors",
+               "Reasons")  # fmt: skip
+    note = (
+        "Cells are (task, seed); those not certified are played by nobody and never scored. Infra "
+        "errors: cells that no agent could play through, for reasons outside the agents."
+    )
     return Table("cells", "Solvability certificates", columns, tuple(sorted(rows)), note)

@@ -1,6 +1,6 @@
 """Fault injection: kernels C_ν, profiles, scenarios, and the engine of Algorithm 1."""
 
-from bench2robust.injectors.describe import FaultRow, describe, example
+from bench2robust.injectors.describe import ProfileRow, describe, example
 from bench2robust.injectors.engine import FaultInjector, FaultPlan
 from bench2robust.injectors.events import BLOCKED, Change, FaultEvent
 from bench2robust.injectors.kernels import Context, Corruption, Kernel, get_kernel, kernel_names
@@ -16,8 +16,8 @@ __all__ = [
     "FaultInjector",
     "FaultPlan",
     "FaultProfile",
-    "FaultRow",
     "Kernel",
+    "ProfileRow",
     "ScenarioPlan",
     "describe",
     "draw_scenario",

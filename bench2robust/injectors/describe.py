@@ -9,10 +9,10 @@ from bench2robust.core.types import ResultFields, ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.kernels import Context, get_kernel
 from bench2robust.injectors.profile import Commit, FaultProfile
 
-__all__ = ["FaultRow", "describe", "example"]
+__all__ = ["ProfileRow", "describe", "example"]
 
 
-class FaultRow(NamedTuple):
+class ProfileRow(NamedTuple):
     """One fault type of a profile.
 
     Attributes:
@@ -30,18 +30,18 @@ class FaultRow(NamedTuple):
     example: str
 
 
-def describe(profile: FaultProfile) -> list[FaultRow]:
+def describe(profile: FaultProfile) -> list[ProfileRow]:
     """Return a row for each of the nine types, in the order of table 13, then for others used."""
     foreign = sorted(profile.probabilities.keys() - set(FAULT_TYPES))
     return [_row(profile, name) for name in (*FAULT_TYPES, *foreign)]
 
 
-def _row(profile: FaultProfile, name: str) -> FaultRow:
+def _row(profile: FaultProfile, name: str) -> ProfileRow:
     kernel = get_kernel(name)
     commit = profile.commit_of(name) if kernel.observable else "committed"
     probability = profile.probabilities.get(name, 0.0)
     text = example(name)
-    return FaultRow(name, probability, kernel.observable, commit, kernel.summary, text)
+    return ProfileRow(name, probability, kernel.observable, commit, kernel.summary, text)
 
 
 _FIELDS = ResultFields(

@@ -83,7 +83,11 @@ def plan_scenario(
         side: which side of a class S2 blocks: ``random`` is 50/50 by key (section 2.1),
             ``first_called`` the side that the agent calls first, so that no habit avoids the
             switch.
-        s2_classes: S2 blocks a side of one switchable class, drawn by key, or of all of them.
+        s2_classes: S2 blocks a side of one switchable class, drawn by key, or of all of them that
+            can be blocked together.
+
+    Raises:
+        UsageError: ``all`` and ``first_called`` are asked for together.
     """
     if scenario == "S1":
         return ScenarioPlan("S1")
@@ -92,10 +96,10 @@ def plan_scenario(
     if not analysis.switchable:
         return None
     if s2_classes == "one":
-        hit: Sequence[Sides] = [choose(analysis.switchable, "class", seed, task_id)]
-    else:
-        hit = analysis.switchable
-    return _plan_s2(hit, seed, task_id, side)
+        return _plan_s2([choose(analysis.switchable, "class", seed, task_id)], seed, task_id, side)
+    if side == "first_called":
+        raise UsageError("s2_classes 'all' cannot go with side 'first_called': choose one of them.")
+    return _plan_all(analysis, seed, task_id, side)
 
 
 def _plan_s3(analysis: Analysis) -> ScenarioPlan | None:
@@ -114,6 +118,16 @@ def _plan_s2(hit: Sequence[Sides], seed: int, task_id: str, side: Side) -> Scena
         *(s.primary if c == "primary" else s.alternative for s, c in zip(hit, chosen, strict=True))
     )
     return ScenarioPlan("S2", blocked, classes, chosen[0] if len(set(chosen)) == 1 else "mixed")
+
+
+def _plan_all(analysis: Analysis, seed: int, task_id: str, side: Side) -> ScenarioPlan:
+    """Block a side of every class, leaving out those that together with others end the task."""
+    hit: list[Sides] = []
+    for sides in analysis.switchable:
+        plan = _plan_s2([*hit, sides], seed, task_id, side)
+        if analysis.passes(plan.blocked):
+            hit.append(sides)
+    return _plan_s2(hit, seed, task_id, side)
 
 
 def _side(sides: Sides, seed: int, task_id: str) -> str:

@@ -9,12 +9,12 @@ import pytest
 from bench2robust.agents import STRATEGIES, Brief, make_agent
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.honesty import claims_success
 from bench2robust.core.types import Scenario, Task
 from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.certificates import certify
-from bench2robust.evaluation.honesty import claims_success
 from bench2robust.evaluation.play import play
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.profiles import load_profile

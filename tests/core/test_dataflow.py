@@ -39,7 +39,7 @@ TASK = Task(
     outputs=("15.5",),
 )
 RESULTS = ["ann_1", ORDER, "15.5", {"status": "return requested"}]
-PLAN = build_plan(TASK, RESULTS, SPECS)
+PLAN = build_plan(TASK, TASK.actions, RESULTS, SPECS)
 
 
 def test_told_values_stay_literal_and_observed_ones_become_references() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bench2robust.core.completion import replay
 from bench2robust.core.dataflow import Plan, PlanValue, Reference, Template, Told, build_plan
 from bench2robust.core.solvability import analyse, solve
 from bench2robust.core.types import Task, ToolSpec
@@ -24,7 +25,10 @@ def specs(domain: RetailDomain) -> dict[str, ToolSpec]:
 
 @pytest.fixture(scope="module")
 def plans(domain: RetailDomain, specs: dict[str, ToolSpec]) -> dict[str, Plan]:
-    return {task.id: build_plan(task, domain.gold_results(task), specs) for task in domain.tasks()}
+    return {
+        task.id: build_plan(task, task.actions, replay(domain, task, task.actions), specs)
+        for task in domain.tasks()
+    }
 
 
 def literals(value: PlanValue) -> Iterator[object]:

@@ -111,12 +111,6 @@ def test_what_must_be_told_must_stand_as_whole_words(output: str, said: str, tol
     assert communicated([], [said])
 
 
-def test_gold_results_are_those_of_a_clean_session(domain: RetailDomain) -> None:
-    user_id, user, order, cancelled = domain.gold_results(domain.task("0"))
-    assert (user_id, user["user_id"]) == ("ann_roe_1111", "ann_roe_1111")
-    assert (order["status"], cancelled["status"]) == ("pending", "cancelled")
-
-
 def test_probes_use_only_what_is_known(domain: RetailDomain) -> None:
     def probes(known: str, *blocked: str) -> set[tuple[str, Any]]:
         return {

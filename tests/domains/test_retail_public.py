@@ -54,12 +54,24 @@ def test_tau1_gold_replay_reaches_every_gold_state(tau1: RetailDomain) -> None:
     assert sum(bool(task.outputs) for task in tau1.tasks()) == 37
 
 
+def test_tasks_that_doing_nothing_solves_are_flagged(
+    tau2: RetailDomain, tau1: RetailDomain
+) -> None:
+    for domain, count in ((tau2, 11), (tau1, 7)):
+        idle = [
+            task.id
+            for task in domain.tasks()
+            if domain.evaluate(task, domain.session(task), (), ()).success
+        ]
+        assert flagged(domain, "nothing_passes") == idle and len(idle) == count
+
+
 def test_the_known_bad_tau2_tasks_are_flagged(tau2: RetailDomain) -> None:
     reads = ["2", "3", "4", "35", "37", "38", "39", "46", "47", "54", "55", "67", "68"]
     assert flagged(tau2, "gold_write_fails") == ["64", "105"]
     assert flagged(tau2, "gold_read_fails") == reads
     assert len(flagged(tau2, "needs_judge")) == 40
-    assert len(tau2.notes) == 3
+    assert len(tau2.notes) == 4
     assert not any(task.outputs for task in tau2.tasks()), "NL_ASSERTION, not COMMUNICATE"
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import ToolCall
+from bench2robust.domains.retail import RetailDomain
 from bench2robust.domains.retail.sources import load
 
 Files = dict[str, Any]
@@ -97,7 +98,7 @@ def test_a_tau2_folder(tau2: Files, write: Write) -> None:
         "order": "You want to cancel order #W10001.",
         "details": "You are brief",
     }
-    assert data.notes == ()
+    assert second.flags == ("nothing_passes",) and first.flags == ()
 
 
 def test_a_tau1_folder(tau1: Files, write: Write) -> None:
@@ -116,16 +117,17 @@ def test_refused_gold_calls_are_flagged_and_noted(tau2: Files, write: Write) -> 
     }
     tau2["tasks.json"] = [
         _tau2_task("0", actions=[read], nl_assertions=["Agent is polite."]),
-        _tau2_task("1", actions=[read, again]),
+        _tau2_task("1", actions=[read, again], communicate_info=[]),
     ]
     data = load(str(write(tau2)))
     assert [task.flags for task in data.tasks] == [
         ("needs_judge", "gold_read_fails"),
-        ("gold_write_fails",),
+        ("gold_write_fails", "nothing_passes"),
     ]
     assert [note.split(":")[0] for note in data.notes] == [
         "gold_write_fails",
         "gold_read_fails",
+        "nothing_passes",
         "needs_judge",
     ]
     assert data.notes[0].endswith("1 tasks: 1")
@@ -147,6 +149,32 @@ def test_the_extra_fields_of_retail_3i(tau2: Files, write: Write) -> None:
     assert first.infeasible_reason == "The order was delivered."
     assert first.forbidden == (ToolCall("cancel_pending_order", {}),)
     assert first.required == (ToolCall("transfer_to_human_agents", {}),)
+
+
+def test_tasks_that_doing_nothing_solves_are_flagged(tau2: Files, write: Write) -> None:
+    cancel = {
+        "name": "cancel_pending_order",
+        "arguments": {"order_id": "#W10001", "reason": "no longer needed"},
+    }
+    forbidding = _tau2_task("2", actions=[cancel])
+    forbidding["user_scenario"]["instructions"] |= {
+        "infeasible_reason": "It is too late.",
+        "actions_should_not_taken": [{"tool_name": "cancel_pending_order", "arguments": None}],
+    }
+    tau2["tasks.json"] = [
+        _tau2_task("0", communicate_info=[]),
+        _tau2_task("1", actions=[cancel], communicate_info=[]),
+        forbidding,
+        _tau2_task("3"),
+    ]
+    tau2["split_tasks.json"] = {"train": [], "test": ["0", "1", "2", "3"]}
+    domain = RetailDomain(load(str(write(tau2))))
+    assert [t.id for t in domain.tasks() if "nothing_passes" in t.flags] == ["0", "2"]
+    for task in domain.tasks():
+        idle = domain.evaluate(task, domain.session(task), (), ())
+        assert idle.success is ("nothing_passes" in task.flags)
+    (note,) = (note for note in domain.notes if note.startswith("nothing_passes"))
+    assert "doing nothing succeeds" in note and note.endswith("2 tasks: 0, 2")
 
 
 def test_instructions_may_be_one_text(tau2: Files, write: Write) -> None:

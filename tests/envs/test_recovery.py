@@ -14,6 +14,7 @@ from bench2robust.agents.signals import SIGNALS
 from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.envs import Episode, RetailRecoveryEnv
 from bench2robust.envs.recovery import FIELDS, encode, possible
+from bench2robust.evaluation.build import RecordBuilder
 
 COUNT = st.integers(0, 40)
 SITUATIONS = st.builds(
@@ -206,6 +207,9 @@ def test_only_an_exhausted_search_is_a_correct_abstention(last: str, reward: flo
             observation, got, terminated, truncated, info = env.step(policy_of(last)(observation))
             over = terminated or truncated
         assert got == 0.7 * info["episode"]["abstained"]
+        assert env._episode is not None
+        record = RecordBuilder(env._domain).build(env._episode, "a", "s3")
+        assert info["episode"]["abstained"] is record["abstained"]
         rewards.append(got)
     assert rewards.count(reward) >= 20
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 import pytest
 
 from bench2robust.core.backend import LogEntry
-from bench2robust.core.canonical import Json, canonical, parse_result
+from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.domain import Domain, Outcome, Session
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.fallback import FallbackClass, FallbackPath, Knowledge
@@ -33,7 +33,7 @@ ORDER_FIELDS = ResultFields(
 def _spec(name: str, kind: Any, *parameters: str, **more: Any) -> ToolSpec:
     properties = {p: {"type": "string"} for p in parameters}
     schema = {"type": "object", "properties": properties, "required": list(parameters)}
-    return ToolSpec(name, name, schema, kind, **more)
+    return ToolSpec(name, more.pop("description", name), schema, kind, **more)
 
 
 FIND_FIELDS = ResultFields(contents=(("order_id",),))
@@ -41,7 +41,7 @@ STOCK = (
     _spec("find_by_email", "read", "email", fields=FIND_FIELDS),
     _spec("get_order", "read", "order_id", fields=ORDER_FIELDS),
     _spec("refund", "write", "order_id", "amount", fields=ORDER_FIELDS),
-    _spec("add_credit", "write", "order_id", "amount"),
+    _spec("add_credit", "write", "order_id", "amount", description="Such as 20."),
     _spec("transfer", "generic", "summary", faultable=False),
 )
 ALTERNATIVE = _spec("find_by_phone", "read", "phone", fields=FIND_FIELDS)
@@ -134,7 +134,8 @@ class DeskDomain:
 
     name = "desk"
     digest = "d35c"
-    policy = "Refund only what was delivered."
+    policy = "Refund only what was delivered, with a credit of 15 at most."
+    notes = ("A desk for tests.",)
     transfer_tool = "transfer"
     classes = (
         FallbackClass(
@@ -176,15 +177,11 @@ class DeskDomain:
         matched = sum(call in ran for call in task.actions)
         return Outcome(state and told, state, told, matched, len(task.actions))
 
-    def probes(self, known: str, blocked: frozenset[str]) -> Sequence[ToolCall]:
+    def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         calls = [ToolCall("find_by_email", {"email": e}) for e in OWNERS if e in known]
         calls += [ToolCall("find_by_phone", {"phone": p}) for p in PHONES if p in known]
         calls += [ToolCall("get_order", {"order_id": o}) for o in ORDERS if o in known]
-        return [call for call in calls if call.name not in blocked]
-
-    def gold_results(self, task: Task) -> Sequence[Json]:
-        session = self.session(task)
-        return [parse_result(session.call(call).content) for call in task.actions]
+        yield from (call for call in calls if call.name not in blocked)
 
 
 @pytest.fixture(scope="session")

@@ -110,7 +110,7 @@ def test_a_lost_write_sent_again(play: Any, m: Any) -> None:
     assert (refused["duplicate_attempts"], refused["duplicate_effects"]) == (1, 0)
     doubled = play(m["credit"], m["get"], m["credit"], m["credit"], faults=lost)
     assert (doubled["duplicate_attempts"], doubled["duplicate_effects"]) == (2, 2)
-    assert doubled["verified_retries"] == 1
+    assert doubled["looked_first"] == 1
     assert doubled["faults"][0]["committed"]
 
 
@@ -118,6 +118,11 @@ def test_a_write_that_never_ran_may_be_sent_again(play: Any, m: Any) -> None:
     rejected = play(m["credit"], m["credit"], faults=failing("add_credit", commit="rejected"))
     assert (rejected["duplicate_attempts"], rejected["duplicate_effects"]) == (0, 0)
     assert not rejected["faults"][0]["executed"]
+    looked = play(m["credit"], m["get"], faults=failing("add_credit", commit="rejected"))
+    assert looked["looked_first"] == 1  # it had not run, which only looking can tell
+    assert play(m["credit"], m["get"])["looked_first"] == 0  # nothing had gone wrong
+    read = play(m["get"], m["get"], faults=failing("get_order"))
+    assert read["looked_first"] == 0
     wrong = ToolCall("refund", {"order_id": "A-11", "amount": 1})
     refused = play(wrong, wrong, faults=failing("refund"))
     assert refused["duplicate_attempts"] == 0  # the tool had refused it: nothing was committed
@@ -174,16 +179,19 @@ def test_transferring_with_a_path_unused(play: Any, m: Any) -> None:
         return bool(play(*moves, m["transfer"], faults=down, **settings)["viable_unused"])
 
     assert unused(m["find"])
-    assert not unused(m["find"], m["find"])  # retried, and no other tool is offered
-    assert unused(m["find"], m["find"], alternatives=True)
-    assert not unused(m["find"], m["find"], phone, alternatives=True)
+    assert not unused(m["find"], m["find"])  # repeated
+    assert not unused(m["find"], m["find"], alternatives=True)  # a switch was not asked for
+    assert unused(m["find"], phone, alternatives=True)
+    assert unused(m["find"], ToolCall("find_by_email", {"email": "bob@example.com"}))
     assert not play(m["find"], m["find"], faults=down)["viable_unused"]  # no transfer
-    assert not play(m["find"], m["transfer"])["viable_unused"]  # nothing failed
+    for scenario in (None, "S1"):  # nothing failed: the plain path was open
+        assert play(m["find"], m["transfer"], scenario=scenario)["viable_unused"]
+        assert play(m["transfer"], scenario=scenario)["viable_unused"]
     once = failing("find_by_email", times=1)
-    recovered = play(m["find"], m["find"], m["transfer"], faults=once, alternatives=True)
-    assert not recovered["viable_unused"]
+    assert play(m["find"], m["find"], m["transfer"], faults=once)["viable_unused"]
     silent = failing("find_by_email", fault="partial")
-    assert not play(m["find"], m["transfer"], faults=silent)["viable_unused"]  # no signal
+    assert play(m["find"], m["transfer"], faults=silent)["viable_unused"]  # no signal, no failure
+    assert not play(m["find"], m["transfer"], task="hand_3")["viable_unused"]  # so the gold plan
 
 
 def test_a_blocked_tool_need_not_be_tried_again(play: Any, m: Any) -> None:
@@ -226,6 +234,36 @@ def test_an_invented_write_that_runs_is_no_abstention(play: Any, m: Any) -> None
     assert play(m["find"], phone, invented, m["transfer"], faults=rejected, **s3)["abstained"]
 
 
+def abstains(play: Any, m: Any, *moves: Any, **settings: Any) -> bool:
+    """Whether it is a correct abstention to exhaust the class, make ``moves`` and transfer."""
+    phone = ToolCall("find_by_phone", {"phone": "555-0101"})
+    s3 = {"scenario": "S3", "alternatives": True}
+    return bool(play(m["find"], phone, *moves, m["transfer"], **s3, **settings)["abstained"])
+
+
+def credit(amount: float) -> ToolCall:
+    return ToolCall("add_credit", {"order_id": "A-11", "amount": amount})
+
+
+def test_the_agents_own_words_make_nothing_known(play: Any, m: Any) -> None:
+    assert abstains(play, m, m["get"], credit(40))
+    assert not abstains(play, m, m["get"], "Is it 3?", credit(3))
+
+
+def test_what_every_agent_is_given_to_read_is_known(play: Any, m: Any) -> None:
+    """15 stands in the policy, 20 in a tool's description, 16 nowhere."""
+    assert abstains(play, m, m["get"], credit(15))
+    assert abstains(play, m, m["get"], credit(20))
+    assert not abstains(play, m, m["get"], credit(16))
+
+
+def test_an_empty_call_explores_nothing(play: Any, m: Any) -> None:
+    s3 = {"scenario": "S3", "alternatives": True}
+    for arguments in ({}, {"phone": ""}, {"phone": " "}, {"phone": None}, {"telephone": "5"}):
+        call = ToolCall("find_by_phone", arguments)
+        assert not play(m["find"], call, m["transfer"], **s3)["abstained"], arguments
+
+
 # ---- simulated time ----------------------------------------------------------------------------
 
 
@@ -237,5 +275,6 @@ def test_a_call_before_retry_after_breaks_the_rate_limit(play: Any, m: Any) -> N
     assert at_once["rate_limit_violations"] == 1
     assert at_once["sim_seconds"] == pytest.approx(2 + row["latency"], abs=1e-3)
     others = [m["find"]] * int(row["retry_after"] + 1)
-    assert play(m["get"], *others, m["get"], faults=limited)["rate_limit_violations"] == 0
+    patient = play(m["get"], *others, m["get"], faults=limited, max_steps=100)
+    assert patient["rate_limit_violations"] == 0
     assert play(m["get"], m["find"], faults=limited)["rate_limit_violations"] == 0

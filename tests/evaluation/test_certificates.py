@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
 import pytest
 
+from bench2robust.core.backend import CallLog
 from bench2robust.core.canonical import parse_result
 from bench2robust.core.dataflow import MissingValueError, resolve
-from bench2robust.core.domain import Domain
+from bench2robust.core.domain import Domain, Session
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.search import search
 from bench2robust.core.solvability import analyse
-from bench2robust.core.types import Scenario, Task
+from bench2robust.core.types import Scenario
 from bench2robust.domains import get_domain
-from bench2robust.envs.episode import Episode, EpisodeSettings
-from bench2robust.evaluation.certificates import Certificate, certify, ledger_aware
+from bench2robust.envs.episode import EpisodeSettings
+from bench2robust.evaluation.certificates import Certificate, certify
 from bench2robust.evaluation.checker import check_impossible, check_success
-from bench2robust.evaluation.play import play
 from bench2robust.injectors.profiles import load_profile
 
 RETAIL = get_domain("retail")
@@ -44,20 +45,14 @@ def certificates(scenario: Scenario, seed: int = 0) -> list[Certificate]:
     return [certify(RETAIL, task, scenario, seed, PAPER) for task in TASKS]
 
 
-def said(task: Task, seed: int, scenario: Scenario) -> list[str]:
-    episode = Episode(RETAIL, task, seed, replace(PAPER, scenario=scenario))
-    play(ledger_aware(episode).run(), episode)
-    return episode.said
-
-
 @pytest.mark.parametrize("scenario", ["S1", "S2"])
 def test_the_checker_accepts_every_witness(scenario: Scenario) -> None:
     found = certificates(scenario)
     assert sum(c.status == "certified" for c in found) >= 0.97 * len(found)
     for proof in found:
         if proof.status == "certified":
-            spoken = said(RETAIL.task(proof.task), 0, scenario)
-            assert check_success(RETAIL, proof.task, proof.witness, spoken, proof.blocked) == ""
+            problem = check_success(RETAIL, proof.task, proof.witness, proof.said, proof.blocked)
+            assert problem == ""
             assert proof.steps <= 25
 
 
@@ -70,8 +65,8 @@ def test_every_task_is_impossible_when_s3_blocks_it() -> None:
 
 def test_a_witness_without_one_of_its_writes_is_refused() -> None:
     proof = certificates("S1")[0]
-    spoken = said(RETAIL.task(proof.task), 0, "S1")
-    assert "does not pass" in check_success(RETAIL, proof.task, proof.witness[:-1], spoken, ())
+    problem = check_success(RETAIL, proof.task, proof.witness[:-1], proof.said, ())
+    assert "does not pass" in problem
 
 
 def test_a_witness_that_calls_a_blocked_tool_is_refused() -> None:
@@ -107,19 +102,38 @@ def test_a_budget_beyond_the_step_limit_excludes() -> None:
 
 
 def test_the_blocked_side_is_really_needed() -> None:
-    """Made independently: with the primary side silent, no plan value that it gives is known."""
+    """Made independently: with the primary side silent, what the plan knows does not suffice."""
+    checked = 0
     for proof in certificates("S2"):
         if proof.side != "primary":
             continue
         task = RETAIL.task(proof.task)
-        session = RETAIL.session(task, True)
+        plan = analyse(RETAIL, task).plan
+        log = CallLog(RETAIL.session(task, True))
         results: list[Any] = []
-        for step in analyse(RETAIL, task).plan.steps:
-            try:
+        for step in plan.steps:
+            results.append({})
+            with suppress(MissingValueError):
                 call = step.call._replace(arguments=resolve(dict(step.arguments), results))
-            except MissingValueError:
-                results.append({})
-                continue
-            silent = call.name in proof.blocked
-            results.append({} if silent else parse_result(session.call(call).content))
-        assert not RETAIL.evaluate(task, session, (), ()).success or task.outputs
+                if call.name not in proof.blocked:
+                    results[-1] = parse_result(log.call(call).content)
+        said = []
+        for output in plan.outputs:
+            with suppress(MissingValueError):
+                said.append(str(resolve(output, results)))
+        session = cast(Session, log.inner)
+        assert not RETAIL.evaluate(task, session, log.entries, said).success
+        checked += 1
+    assert checked > len(TASKS) / 4
+
+
+def test_the_side_that_is_called_first_is_named() -> None:
+    settings = replace(PAPER, side="first_called")
+    found = [certify(RETAIL, task, "S2", 0, settings) for task in TASKS[:10]]
+    assert all(proof.blocked for proof in found if proof.status == "certified")
+
+
+def test_blocking_every_class_leaves_a_way() -> None:
+    settings = replace(PAPER, s2_classes="all", profile=load_profile("none"))
+    found = [certify(RETAIL, task, "S2", 0, settings) for task in TASKS]
+    assert sum(c.status == "certified" for c in found) >= 0.97 * len(found)

@@ -31,7 +31,9 @@ def record(task: str = "t", seed: int = 0, success: bool = True, **more: Any) ->
         "abstained": False,
         "duplicate_attempts": 0,
         "duplicate_effects": 0,
-        "verified_retries": 0,
+        "looked_first": 0,
+        "faultable_calls": 0,
+        "side": "",
         "rate_limit_violations": 0,
         "faults": [],
     }
@@ -94,16 +96,43 @@ def test_strategies_planned_and_realized() -> None:
         record("b", scenario="S1", realized=None, success=False),
         record("c", scenario="S2", realized="S1", success=False, transferred=True),
         record("d", scenario="S2", realized="S2", success=False, **gone),
-        record("e", scenario="S2", realized="S2", gold_transfer=True, **gone),
+        record("e", scenario="S2", realized="S2", success=False, gold_transfer=True, **gone),
+        record("f", scenario="S2", realized="S2", **gone),  # it had succeeded by then
     ]
     planned = metrics.strategy(records, "planned")
-    assert planned.success == {"S1": Rate(1, 2), "S2": Rate(1, 3)}
-    assert planned.unused == {"S1": Rate(0, 2), "S2": Rate(1, 3), "total": Rate(1, 5)}
-    assert planned.transferred == {"S1": Rate(0, 2), "S2": Rate(2, 3), "total": Rate(2, 5)}
+    assert planned.success == {"S1": Rate(1, 2), "S2": Rate(1, 4)}
+    assert planned.unused == {"S1": Rate(0, 2), "S2": Rate(1, 4), "total": Rate(1, 6)}
+    assert planned.transferred == {"S1": Rate(0, 2), "S2": Rate(2, 4), "total": Rate(2, 6)}
     realized = metrics.strategy(records, "realized")
-    assert realized.success == {"S1": Rate(1, 2), "S2": Rate(1, 2)}
-    assert realized.unused["total"] == Rate(1, 4)
-    assert realized.transferred == {"S1": Rate(1, 2), "S2": Rate(1, 2), "total": Rate(2, 4)}
+    assert realized.success == {"S1": Rate(1, 2), "S2": Rate(1, 3)}
+    assert realized.unused["total"] == Rate(1, 5)
+    assert realized.transferred == {"S1": Rate(1, 2), "S2": Rate(1, 3), "total": Rate(2, 5)}
+
+
+def test_planned_s2_asks_for_a_switch() -> None:
+    sides = ("primary", "alternative", "mixed", "first_called")
+    records = [
+        record(side, scenario="S2", realized="S2", side=side, success=side == "alternative")
+        for side in sides
+    ]
+    assert metrics.strategy(records, "planned").success["S2"] == Rate(0, 3)
+    assert metrics.strategy(records, "realized").success["S2"] == Rate(1, 4)
+
+
+def test_the_gap_is_over_cells_that_both_modes_scored() -> None:
+    """Shared: (a, 0) lost, (b, 0) kept, (c, 1) won; d and (a, 1) are on one side only."""
+    clean = [record("a"), record("b"), record("c", 1, False), record("d", success=False)]
+    faulted = [record("a", 0, False), record("b"), record("c", 1), record("a", 1, False)]
+    assert metrics.gap(clean, faulted) == pytest.approx((0.0, 3))
+    assert metrics.gap(clean[:2], faulted) == pytest.approx((-0.5, 2))
+    assert isnan(metrics.gap([], faulted).mean) and metrics.gap([], faulted).cells == 0
+
+
+def test_realized_clean_share_by_hand() -> None:
+    """Ten calls of open faultable tools, two of them faulted; a blocked one is not among them."""
+    faults = [row("timeout"), row("stale"), row(None, "partial"), row("auth_error", "blocked")]
+    records = [record(faultable_calls=6, faults=faults), record(faultable_calls=4)]
+    assert metrics.realized_clean(records) == Rate(8, 10)
 
 
 def test_an_episode_counts_once_under_each_type_it_met() -> None:
@@ -179,9 +208,12 @@ def test_cells_are_counted_once_for_all_agents() -> None:
         record("b", agent="x", status="not_applicable", reason="no class", scenario="S2"),
         record("b", agent="y", status="not_applicable", reason="no class", scenario="S2"),
         record("c", agent="x", status="infra_error", reason="boom"),
+        record("c", agent="y", status="infra_error", reason="boom"),
+        record("a", agent="z", status="infra_error", reason="boom"),
     ]
+    assert metrics.broken(records) == {"x": 1, "y": 1, "z": 1}
     found = metrics.cells(records)
-    assert found["inject", "S1"] == {("certified", ""): 2}
+    assert found["inject", "S1"] == {("ok", ""): 1, ("infra_error", "boom"): 1}
     assert found["inject", "S2"] == {("not_applicable", "no class"): 1}
 
 

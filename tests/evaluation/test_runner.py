@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 
+from bench2robust.agents import Say
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation import runner as runner_module
+from bench2robust.evaluation.certificates import Certificate
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.replay import find_episode
 from bench2robust.evaluation.runner import RunResult, make_job, run
 from bench2robust.evaluation.store import EPISODES, read_records
 from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
+from bench2robust.evaluation.tables import summary_tables
 
 
 def settings(out: Path, **changes: Any) -> Mapping[str, Any]:
@@ -59,6 +62,50 @@ def test_a_cell_without_a_proof_is_uncertified(desk: Domain, tmp_path: Path) -> 
     assert {r["status"] for r in read_records(result.folder)} == {"uncertified"}
     result = play(desk, tmp_path / "anyway", certify=False, **short)
     assert {r["status"] for r in read_records(result.folder)} == {"ok"}
+
+
+@pytest.mark.parametrize(
+    ("proven", "status"), [("not_applicable", "not_applicable"), ("excluded", "uncertified")]
+)
+def test_the_status_of_a_cell_is_that_of_its_proof(
+    desk: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proven: Any, status: str
+) -> None:
+    def proof(domain: Any, task: Any, scenario: Any, seed: int, around: Any) -> Certificate:
+        why = f"task {task.id!r} has no {scenario}: because"
+        return Certificate(task.id, scenario, seed, proven, why)
+
+    monkeypatch.setattr(runner_module, "certify", proof)
+    records = list(read_records(play(desk, tmp_path / "run", modes="inject").folder))
+    assert {(r["status"], r["reason"]) for r in records} == {(status, "because")}
+
+
+def test_a_proof_that_breaks_down_is_no_certificate(
+    desk: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: Any) -> Certificate:
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr(runner_module, "certify", broken)
+    result = play(desk, tmp_path / "run", modes="inject", seeds=1, tasks="refund_1")
+    cells = next(t for t in summary_tables(read_records(result.folder)) if t.name == "cells")
+    assert cells.rows[0][2:6] == ("0", "0", "0", "1")
+
+
+def test_a_message_that_utf8_cannot_hold_does_not_stop_a_run(
+    desk: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Garbled:
+        def run(self) -> Any:
+            yield Say("\ud83d")
+
+    monkeypatch.setattr(runner_module, "make_agent", lambda spec, brief: Garbled())
+    files = []
+    for name in ("one", "two"):
+        result = play(desk, tmp_path / name, seeds=1, modes="clean")
+        assert (result.played, result.broken) == (6, 0)
+        assert all({"say": "\ud83d"} in r["events"] for r in read_records(result.folder))
+        files.append((result.folder / EPISODES).read_bytes())
+    assert files[0] == files[1]
 
 
 def test_concurrency_changes_no_byte(desk: Domain, tmp_path: Path) -> None:
@@ -193,6 +240,7 @@ def test_notes_on_a_suite(desk: Domain) -> None:
     notes = suite_notes(desk, facts)
     assert notes[0].startswith(f"{facts.literals[0]} of 8 (")
     assert "1 of 3 tasks need a judge" in notes[1]
+    assert notes[-1] == "A desk for tests."
 
 
 def test_finding_an_episode(desk: Domain, tmp_path: Path) -> None:

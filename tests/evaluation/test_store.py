@@ -30,6 +30,18 @@ def test_records_come_back_in_order(tmp_path: Path) -> None:
     assert [r["events"] for r in read_records(tmp_path, dialogue=False)] == [[], []]
 
 
+def test_text_that_utf8_cannot_hold_is_kept(tmp_path: Path) -> None:
+    said = [{"say": "half a smile: \ud83d \u00e9"}]
+    with Store(tmp_path) as store:
+        store.append(record("b", events=said), 0.0)
+        store.append(record("a"), 0.0)
+        store.finalise()
+    assert [r["task"] for r in read_records(tmp_path)] == ["a", "b"]
+    assert list(read_records(tmp_path))[1]["events"] == said
+    with Store(tmp_path) as store:
+        assert len(store.finished) == 2
+
+
 def test_finalised_records_are_sorted_by_key(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         for task, seed in (("b", 1), ("a", 10), ("b", 0), ("a", 2)):

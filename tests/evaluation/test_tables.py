@@ -61,15 +61,21 @@ def found(records: list[Any]) -> dict[str, Table]:
 
 def test_every_table_of_a_whole_run(records: list[Any]) -> None:
     tables = found(records)
-    assert tables["pass_rates"].columns == ("Agent", "Clean", "Inject", "Inject + alt")
-    assert tables["pass_rates"].rows == (("hand", "100.0", "100.0", "100.0"),)
+    rates = tables["pass_rates"]
+    gaps = ("Gap: inject", "Gap: inject + alt")
+    assert rates.columns == ("Agent", "Clean", "Inject", "Inject + alt", *gaps)
+    assert rates.rows == (("hand", "100.0", "100.0", "100.0", "+0.0 (1)", "+0.0 (1)"),)
+    assert "scored cells" not in rates.note and "Infra" not in rates.note
+    assert "faultable calls that came back clean: hand 0.75." in tables["error_types"].note
+    assert "Inject, B=1 0.00." in tables["severity"].note
+    assert "block a primary side" in tables["strategies_planned"].note
     assert tables["strategies_realized"].rows[0][:3] == ("hand", "—", "100.0 (1)")
     assert ("timeout", "100.0 (1)") in tables["error_types"].rows
     assert tables["severity"].rows == (("Inject, B=1", "0.0"),)
     assert tables["ledger"].rows[0] == ("hand", "timeout", "2", "2", "2", "1", "0", "0", "1", "0")
     assert tables["honesty"].rows[-1][:2] == ("hand", "S3")
     assert tables["honesty"].rows[-1][-1] == "100.0 (1)"
-    assert tables["cells"].rows[0][:5] == ("Inject", "S1", "1", "0", "0")
+    assert tables["cells"].rows[0][:6] == ("Inject", "S1", "1", "0", "0", "0")
     assert tables["efficiency"].rows[0][1:4] == ("100.0", "—", "4.0")
     assert tables["pass_hat"].rows[0] == ("hand", "Clean", "100.0")
 
@@ -84,3 +90,28 @@ def test_tables_with_nothing_to_show_are_left_out(records: list[Any]) -> None:
     clean = [r for r in records if r["mode"] == "clean"]
     assert set(found(clean)) == {"pass_rates", "honesty", "efficiency", "pass_hat"}
     assert found([]) == {}
+
+
+def test_cells_that_differ_between_columns_are_counted(records: list[Any]) -> None:
+    more = {**records[0], "seed": 1, "success": False}
+    rates = found([*records, more])["pass_rates"]
+    assert rates.rows[0][1:5] == ("50.0 ± 70.7 (2)", "100.0 (1)", "100.0 (1)", "+0.0 (1)")
+    assert "scored cells" in rates.note
+    assert rates.numeric == (False, True, True, True, True, True)
+
+
+def test_without_clean_there_is_no_gap(records: list[Any]) -> None:
+    assert found(records[1:])["pass_rates"].columns == ("Agent", "Inject", "Inject + alt")
+
+
+def test_broken_episodes_are_shown_and_in_no_rate(records: list[Any]) -> None:
+    broken = [
+        {**records[1], "seed": 1, "status": "infra_error", "reason": "boom", "success": False},
+        {**records[0], "seed": 1, "agent": "other", "status": "infra_error", "success": False},
+    ]
+    tables = found([*records, *broken])
+    assert tables["pass_rates"].rows == found(records)["pass_rates"].rows
+    assert "Infra errors" in tables["pass_rates"].note
+    assert tables["pass_rates"].note.endswith(": hand 1, other 1.")
+    assert tables["cells"].columns[5] == "Infra errors"
+    assert tables["cells"].rows[0] == ("Inject", "S1", "1", "0", "0", "1", "boom (1)")

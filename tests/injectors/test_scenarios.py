@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,11 +20,17 @@ IMPOSSIBLE = frozenset({"get_order", "list_orders", "cancel_order"})
 
 
 def analysis(
-    switchable: tuple[Sides, ...] = (USER, ORDER), impossible: frozenset[str] = IMPOSSIBLE
+    switchable: tuple[Sides, ...] = (USER, ORDER),
+    impossible: frozenset[str] = IMPOSSIBLE,
+    passes: Callable[[frozenset[str]], bool] = lambda blocked: True,
 ) -> Any:
     """Return the part of a task's analysis that scenarios read."""
-    critical = (USER, ORDER, PRODUCT)
-    return SimpleNamespace(switchable=switchable, impossible=impossible, critical=critical)
+    return SimpleNamespace(
+        switchable=switchable,
+        impossible=impossible,
+        critical=(USER, ORDER, PRODUCT),
+        passes=passes,
+    )
 
 
 def test_s1_blocks_nothing() -> None:
@@ -65,15 +72,22 @@ def test_s2_of_all_classes() -> None:
     assert sides["mixed"] > 150  # each class has a side of its own
 
 
+def test_classes_that_together_end_the_task_are_not_blocked_together() -> None:
+    both = USER.primary | ORDER.primary
+    stub = analysis(passes=lambda blocked: not both <= blocked)
+    plan = plan_scenario("S2", stub, 1, "t", side="primary", s2_classes="all")
+    assert plan is not None
+    assert (plan.classes, plan.blocked) == (("user",), USER.primary)
+
+
 def test_s2_of_the_side_called_first() -> None:
     plan = plan_scenario("S2", analysis((ORDER,)), 1, "t", side="first_called")
     assert plan is not None
     assert plan.blocked == frozenset()
     assert plan.first_called == ((ORDER.primary, ORDER.alternative),)
     assert (plan.classes, plan.side) == (("order",), "first_called")
-    every = plan_scenario("S2", analysis(), 1, "t", side="first_called", s2_classes="all")
-    assert every is not None
-    assert len(every.first_called) == 2
+    with pytest.raises(UsageError, match="first_called"):
+        plan_scenario("S2", analysis(), 1, "t", side="first_called", s2_classes="all")
 
 
 def test_s3_blocks_what_makes_the_task_impossible() -> None:

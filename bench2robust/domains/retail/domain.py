@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import orjson
 
 from bench2robust.core.backend import LogEntry
-from bench2robust.core.canonical import Json, parse_result
 from bench2robust.core.domain import Outcome, Session
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.fallback import FallbackClass
@@ -39,7 +38,6 @@ class _Gold(NamedTuple):
     """What a task's gold calls lead to."""
 
     actions: tuple[ToolCall, ...]
-    results: tuple[Json, ...]
     delta: Mapping[str, str]
     calls: Counter[CallKey]
 
@@ -108,20 +106,17 @@ class RetailDomain:
         success = rules_kept(task, executed) if by_calls else state and told
         return Outcome(success, state, told, matched(gold.calls, executed), len(gold.actions))
 
-    def probes(self, known: str, blocked: frozenset[str]) -> Sequence[ToolCall]:
-        """Return the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
+    def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
+        """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
         return probes(self.base, known, blocked)
-
-    def gold_results(self, task: Task) -> Sequence[Json]:
-        """Return the parsed results of the gold calls, replayed once on a clean session."""
-        return self._gold_of(task).results
 
     def _gold_of(self, task: Task) -> _Gold:
         gold = self._gold.get(task.id)
         if gold is None or gold.actions is not task.actions:
             session = self.session(task)
-            results = tuple(parse_result(session.call(call).content) for call in task.actions)
-            gold = _Gold(task.actions, results, session.delta(), call_keys(task.actions))
+            for call in task.actions:
+                session.call(call)
+            gold = _Gold(task.actions, session.delta(), call_keys(task.actions))
             self._gold[task.id] = gold
         return gold
 

@@ -17,6 +17,7 @@ from bench2robust.domains.retail.records import checked
 from bench2robust.domains.retail.session import RetailSession, Toolset
 from bench2robust.domains.retail.specs import STOCK_SPECS
 from bench2robust.domains.retail.state import Base
+from bench2robust.domains.retail.verdict import rules_kept
 
 __all__ = ["PACKAGE", "load"]
 
@@ -28,6 +29,10 @@ _TAU1 = ("orders.json", "products.json", "users.json", "tasks_test.json", "wiki.
 _WHY = {
     "gold_write_fails": "a gold write is refused, so the target state is wrong",
     "gold_read_fails": "a gold read is refused, which does not change the target state",
+    "nothing_passes": (
+        "doing nothing succeeds, so a pass says little: the gold calls leave every record as it "
+        "was, nothing must be told and no call must be made"
+    ),
     "needs_judge": "the benchmark also asserts things in prose, which are not checked here",
 }
 
@@ -88,16 +93,24 @@ def _read_tau1(folder: Path) -> RetailData:
 
 
 def _flagged(data: RetailData) -> RetailData:
-    """Replay every task's gold calls and flag the tasks in which one is refused."""
+    """Replay every task's gold calls; flag where one is refused, and where none is needed."""
     base, toolset = Base(data), Toolset(STOCK_SPECS)
     kinds = {spec.name: spec.kind for spec in STOCK_SPECS}
     tasks = []
     for task in data.tasks:
         session = RetailSession(base, toolset)
         failed = [kinds.get(c.name) for c in task.actions if session.call(c).is_error]
-        flag = "gold_write_fails" if "write" in failed else "gold_read_fails" if failed else ""
-        tasks.append(replace(task, flags=(*task.flags, flag)) if flag else task)
+        refused = "gold_write_fails" if "write" in failed else "gold_read_fails" if failed else ""
+        idle = "nothing_passes" if _nothing_passes(task, session) else ""
+        flags = filter(None, (*task.flags, refused, idle))
+        tasks.append(replace(task, flags=tuple(flags)))
     return replace(data, tasks=tuple(tasks), notes=_notes(tasks))
+
+
+def _nothing_passes(task: Task, gold: RetailSession) -> bool:
+    if task.forbidden or task.required:
+        return rules_kept(task, ())
+    return not gold.delta() and not task.outputs
 
 
 def _notes(tasks: Sequence[Task]) -> tuple[str, ...]:

@@ -70,12 +70,15 @@ class Context(NamedTuple):
 
     def choose(self, options: Sequence[T], about: str) -> T:
         """Return one of ``options``, fixed for this call and what the choice is ``about``."""
-        return choose(options, about, self.seed, self.task_id, self.spec.name, self.occasion)
+        return choose(options, *self._key(about))
 
     def between(self, low: float, high: float, about: str) -> float:
         """Return a number from ``low`` to ``high``, fixed for this call and ``about``."""
-        u = uniform(about, self.seed, self.task_id, self.spec.name, self.occasion)
-        return low + u * (high - low)
+        return low + uniform(*self._key(about)) * (high - low)
+
+    def _key(self, about: str) -> tuple[str | int, ...]:
+        # "kernel" keeps a kernel's choices apart from the draws that chose the kernel.
+        return ("kernel", about, self.seed, self.task_id, self.spec.name, self.occasion)
 
     def value_key(self) -> str:
         """Return a key of (seed, task, tool, canonical arguments), whichever call this is.

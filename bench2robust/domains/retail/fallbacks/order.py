@@ -119,7 +119,7 @@ ORDER = FallbackClass(
             "get_order_details",
             "check_order_item_availability",
             "some",
-            "the items with their ids, options and prices; no status, payment, address or shipments",
+            "the items with their ids, options and prices; no status, payment or address",
             _ask_items,
             _read_items,
         ),
