@@ -9,7 +9,7 @@ from bench2robust.evaluation import metrics
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
 
-__all__ = ["detail_tables", "summary_tables"]
+__all__ = ["by_mode", "detail_tables", "mode_title", "summary_tables"]
 
 Records: TypeAlias = Sequence[EpisodeRecord]
 _TITLES = {"clean": "Clean", "inject": "Inject", "inject_alt": "Inject + alt", "s3": "S3"}
@@ -48,14 +48,15 @@ def _by_agent(records: Records) -> dict[str, list[EpisodeRecord]]:
     return metrics.group(records, lambda r: r["agent"])
 
 
-def _by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
+def by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
     """Group by mode, in the order clean, inject, inject_alt, s3, then by sweep label."""
     order = list(_TITLES)
     groups = metrics.group(records, lambda r: r["mode"])
     return dict(sorted(groups.items(), key=lambda item: order.index(item[0].partition("@")[0])))
 
 
-def _title(mode: str) -> str:
+def mode_title(mode: str) -> str:
+    """Return how tables call a mode: ``Inject + alt``."""
     kind, _, label = mode.partition("@")
     return f"{_TITLES[kind]}, {label}" if label else _TITLES[kind]
 
@@ -67,15 +68,15 @@ def _of(records: Records, mode: str) -> Records:
 def _pass_rates(everything: Records) -> Table:
     """Table 1; tasks that need a judge have rows of their own."""
     plain = [r for r in everything if "@" not in r["mode"] and r["mode"] != "s3"]
-    modes = list(_by_mode(plain))
+    modes = list(by_mode(plain))
     rows = []
     for records, mark in ((metrics.scored(plain), ""), (metrics.judged(plain), " (needs judge)")):
         for agent, own in _by_agent(records).items():
-            of_mode = _by_mode(own)
+            of_mode = by_mode(own)
             cells = (spread(metrics.over_seeds(of_mode.get(mode, []))) for mode in modes)
             rows.append((agent + mark, *cells))
     title = "Pass rate (%), mean ± sample standard deviation over seeds (table 1)"
-    return Table("pass_rates", title, ("Agent", *map(_title, modes)), tuple(rows))
+    return Table("pass_rates", title, ("Agent", *map(mode_title, modes)), tuple(rows))
 
 
 def _strategies(scored: Records, by: Literal["planned", "realized"]) -> Table:
@@ -120,23 +121,23 @@ def _sweep(scored: Records) -> Table:
     swept = [r for r in scored if "@" in r["mode"] and not r["mode"].startswith("s3")]
     agents = list(_by_agent(swept))
     rows = []
-    for mode, own in _by_mode(swept).items():
+    for mode, own in by_mode(swept).items():
         of_agent = _by_agent(own)
         cells = (spread(metrics.over_seeds(of_agent.get(agent, []))) for agent in agents)
-        rows.append((_title(mode), *cells))
+        rows.append((mode_title(mode), *cells))
     title = "Pass rate (%) by severity (table 14)"
     return Table("severity", title, ("Setting", *agents), tuple(rows))
 
 
 def _efficiency(scored: Records) -> Table:
     """Table 15."""
-    modes = list(_by_mode(scored))
+    modes = list(by_mode(scored))
     rows = []
     for agent, own in _by_agent(scored).items():
-        of_mode = _by_mode(own)
+        of_mode = by_mode(own)
         rows.append((agent, *(c for m in modes for c in _efforts(of_mode.get(m, [])))))
     parts = ("pass", "tokens", "steps", "simulated s")
-    columns = ("Agent", *(f"{_title(mode)}: {part}" for mode in modes for part in parts))
+    columns = ("Agent", *(f"{mode_title(mode)}: {part}" for mode in modes for part in parts))
     return Table("efficiency", "Efficiency (table 15)", columns, tuple(rows))
 
 
@@ -153,10 +154,10 @@ def _pass_hat(scored: Records) -> Table:
     rows: list[tuple[str, ...]] = []
     most = 0
     for agent, own in _by_agent(scored).items():
-        for mode, part in _by_mode(own).items():
+        for mode, part in by_mode(own).items():
             values = metrics.pass_hat(part)
             most = max(most, *values)
-            rows.append((agent, _title(mode), *(number(100 * v) for v in values.values())))
+            rows.append((agent, mode_title(mode), *(number(100 * v) for v in values.values())))
     padded = tuple((*row, *[NOTHING] * (2 + most - len(row))) for row in rows)
     columns = ("Agent", "Mode", *(f"pass^{k}" for k in range(1, most + 1)))
     return Table("pass_hat", "All of k seeds pass (%)", columns, padded)
@@ -166,9 +167,9 @@ def _per_agent_and_mode(
     records: Records, cells: Callable[[Records], tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (agent, _title(mode), *cells(part))
+        (agent, mode_title(mode), *cells(part))
         for agent, own in _by_agent(records).items()
-        for mode, part in _by_mode(own).items()
+        for mode, part in by_mode(own).items()
     )
 
 
@@ -235,7 +236,7 @@ def _cells(everything: Records) -> Table:
             for status in ("certified", "not_applicable", "uncertified")
         }
         reasons = "; ".join(f"{why} ({n})" for (_, why), n in counts.most_common() if why)
-        rows.append((_title(mode), scenario, *map(str, by_status.values()), reasons))
+        rows.append((mode_title(mode), scenario, *map(str, by_status.values()), reasons))
     columns = ("Mode", "Scenario", "Certified", "Not applicable", "Excluded", "Reasons")
     note = "Cells are (task, seed); those not certified are played by nobody and never scored."
     return Table("cells", "Solvability certificates", columns, tuple(sorted(rows)), note)
