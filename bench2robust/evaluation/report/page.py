@@ -89,7 +89,9 @@ def _main(loaded: Loaded) -> Html:
     tables = {table.name: table for table in report_tables(loaded)}
     title = "Robustness of " + (agents[0] if len(agents) == 1 else f"{len(agents)} agents")
     runs = ", ".join(run.name for run in loaded.runs)
-    lead = f"{len(loaded.records):,} episodes, {len(scored):,} scored · {runs}"
+    broken = sum(r["status"] == "infra_error" for r in loaded.records)
+    lost = f", {broken:,} lost to the infrastructure (never failures)" if broken else ""
+    lead = f"{len(loaded.records):,} episodes, {len(scored):,} scored{lost} · {runs}"
     return tag(
         "main",
         tag("h1", title),
@@ -113,18 +115,24 @@ def _card(title: str, *parts: Html, note: str = "") -> Html:
     return tag("figure", tag("figcaption", tag("span", title)), *parts, last, class_="card")
 
 
+def _wide(label: str, content: Html) -> Html:
+    """Return a frame that scrolls, by keys too, where its content is wider than the page."""
+    return tag("div", content, class_="scroll", tabindex="0", role="region", aria_label=label)
+
+
 def _summary(
     scored: Sequence[EpisodeRecord], agents: Sequence[str], tables: dict[str, Table]
 ) -> list[Html]:
-    parts = []
-    found = figures.gaps(scored)
-    if found:
-        modes = list(dict.fromkeys(mode for gap in found for mode in gap.points))
-        drawing = plots.mode_legend(modes), plots.gap_plot(found, agents)
-        note = "Pass rate with 95 % intervals by bootstrap of whole tasks."
-        parts.append(_card("Robustness gap: clean and under faults", *drawing, note=note))
-    names = ("gaps", "pass_rates", "episodes", "runs")
-    return [*parts, *(html_table(tables.pop(name)) for name in names if name in tables)]
+    """Return plot and tables beside one another, and take those tables out of ``tables``."""
+    shown = [html_table(tables.pop(name)) for name in ("gaps", "pass_rates") if name in tables]
+    if not (found := figures.gaps(scored)):
+        return shown
+    modes = list(dict.fromkeys(mode for gap in found for mode in gap.points))
+    title = "Robustness gap: clean and under faults"
+    drawing = plots.mode_legend(modes), _wide(title, plots.gap_plot(found, agents))
+    note = "Pass rate with 95 % intervals by bootstrap of whole tasks."
+    plot = _card(title, *drawing, note=note)
+    return [tag("div", plot, class_="half"), tag("div", *shown, class_="half")]
 
 
 def _faults(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Html]:
@@ -134,22 +142,22 @@ def _faults(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Html
             "Mode inject. An episode counts under each type delivered in it at least once. Wilson "
             "95 % intervals, which take episodes as independent."
         )
-        drawing = plots.agent_legend(agents), plots.bar_plot(kinds, agents)
-        parts.append(_card("Pass rate by error type", *drawing, note=note))
+        title = "Pass rate by error type"
+        legend = plots.agent_legend(agents, {a for points in kinds.values() for a in points})
+        parts.append(_card(title, legend, _wide(title, plots.bar_plot(kinds, agents)), note=note))
     if rates := figures.matrix(scored):
         note = (
             "In %, and of how many episodes. Planned: what was drawn for the episode. Realized: "
             "what the agent met (none: no fault was delivered). In the mode S3 success is "
             "impossible, and a correct abstention counts."
         )
-        grid = tag("div", matrix_table(rates, agents), class_="scroll", tabindex="0",
-                   role="region", aria_label="Scenario matrix")  # fmt: skip
+        grid = _wide("Scenario matrix", matrix_table(rates, agents))
         parts.append(_card("Scenario matrix: pass rate", grid, note=note))
     if panels := figures.curves(scored):
         drawn = tag("div", *(plots.curve_plot(p, agents) for p in panels), class_="panels")
         note = "95 % intervals by bootstrap of whole tasks."
-        card = _card("Sensitivity to severity", plots.agent_legend(agents), drawn, note=note)
-        parts.append(card)
+        legend = plots.agent_legend(agents, {a for panel in panels for a in panel.curves})
+        parts.append(_card("Sensitivity to severity", legend, drawn, note=note))
     return parts
 
 
@@ -159,7 +167,9 @@ def _efforts(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Htm
         return []
     modes = list(dict.fromkeys(row.mode for of in rows.values() for row in of))
     drawn = (plots.effort_plot(measure, of, agents) for measure, of in rows.items())
-    legends = tag("div", plots.agent_legend(agents), plots.mode_legend(modes), class_="legends")
+    shown = {row.agent for of in rows.values() for row in of}
+    legend = plots.agent_legend(agents, shown), plots.mode_legend(modes)
+    legends = tag("div", *legend, class_="legends")
     return [_card("Pass rate against effort", legends, tag("div", *drawn, class_="panels"))]
 
 

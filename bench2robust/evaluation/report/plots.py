@@ -5,7 +5,7 @@ Agents differ by colour and modes by shape, in every plot alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import floor, log10
 
 from bench2robust.evaluation.report.figures import Effort, Gap, Panel, Point
@@ -37,9 +37,10 @@ def _words(point: Point) -> str:
     return f"{point.share:.1%} [{low:.1%}, {high:.1%}], {point.total:,} episodes"
 
 
-def agent_legend(agents: Sequence[str]) -> Html:
-    """Return the colours of agents."""
-    return _legend([(tag("i", class_=f"swatch {_colour(agents, a)}"), a) for a in agents])
+def agent_legend(agents: Sequence[str], shown: Collection[str]) -> Html:
+    """Return the colours of the agents that are ``shown``."""
+    signs = {a: tag("i", class_=f"swatch {_colour(agents, a)}") for a in agents if a in shown}
+    return _legend([(sign, agent) for agent, sign in signs.items()])
 
 
 def mode_legend(modes: Sequence[str]) -> Html:
@@ -58,7 +59,7 @@ def _legend(rows: Sequence[tuple[Html, str]]) -> Html:
 def gap_plot(gaps: Sequence[Gap], agents: Sequence[str]) -> Html:
     """Return one row per agent: pass rate clean and under faults, with intervals."""
     left = min(max(len(g.agent) for g in gaps) * LETTER + 24, 260)
-    width, row = 700.0, 46
+    width, row = 640.0, 56
     height = 22 + row * len(gaps)
     x = Scale(0, 1, left, width - 24)
     parts = [percent_axis(x, 10, height, upright=False)]
@@ -75,7 +76,7 @@ def _gap_row(gap: Gap, x: Scale, y: float, colour: str) -> Html:
     shares = [point.share for point in gap.points.values()]
     parts = [line(x(min(shares)), y, x(max(shares)), y, f"span {colour}")]
     for step, (mode, point) in enumerate(gap.points.items()):
-        at = y + 9 * (step - (len(shares) - 1) / 2)
+        at = y + 11 * (step - (len(shares) - 1) / 2)
         parts.append(line(x(point.interval.low), at, x(point.interval.high), at, "whisker"))
         tip = f"{gap.agent}, {mode_title(mode)}: {_words(point)}"
         parts.append(marker(x(point.share), at, MODES.index(mode), colour, tip))
@@ -88,22 +89,22 @@ def _cut(name: str) -> str:
 
 def bar_plot(rates: Mapping[str, Mapping[str, Point]], agents: Sequence[str]) -> Html:
     """Return bars of pass rate by error type, one per agent, with intervals."""
-    width, height, left, top = 760.0, 250.0, 52.0, 12.0
+    width, height, left, top = 1340.0, 260.0, 52.0, 12.0
     y = Scale(0, 1, height, top)
     group = (width - left - 8) / len(rates)
     parts = [percent_axis(y, left, width, upright=True)]
     for i, (kind, points) in enumerate(rates.items()):
         start = left + group * i
-        bar = min(group * 0.76 / len(agents), 30)
+        bar = min(group * 0.7 / len(agents), 34)
         first = start + (group - bar * len(agents)) / 2
         for j, agent in enumerate(agents):
             if agent in points:
                 colour = _colour(agents, agent)
                 tip = f"{kind}, {agent}: {_words(points[agent])}"
                 parts.append(_bar(first + bar * j, bar, y, points[agent], colour, tip))
-        parts.append(text(start + group / 2, height + 18, kind.replace("_", "\n", 1)))
+        parts.append(text(start + group / 2, height + 18, kind.replace("_", " ")))
     label = "Pass rate by error type and agent, with 95 % intervals"
-    return chart(width, height + 42, label, parts)
+    return chart(width, height + 26, label, parts)
 
 
 def _bar(x: float, width: float, y: Scale, point: Point, colour: str, tip: str) -> Html:
@@ -119,7 +120,7 @@ def _bar(x: float, width: float, y: Scale, point: Point, colour: str, tip: str) 
 
 def curve_plot(panel: Panel, agents: Sequence[str]) -> Html:
     """Return one curve per agent over the rows of a sweep."""
-    width, height, left, top = 420.0, 230.0, 52.0, 12.0
+    width, height, left, top = 560.0, 240.0, 52.0, 12.0
     y = Scale(0, 1, height, top)
     x = Scale(0, 1, left + 24, width - 24)
     parts = [percent_axis(y, left, width, upright=True)]
@@ -146,7 +147,7 @@ def _curve(
 
 def effort_plot(measure: str, rows: Sequence[Effort], agents: Sequence[str]) -> Html:
     """Return pass rate against what an episode took on average."""
-    width, height, left, top = 420.0, 230.0, 52.0, 12.0
+    width, height, left, top = 560.0, 240.0, 52.0, 12.0
     y = Scale(0, 1, height, top)
     ticks = _ticks(max(row.effort for row in rows))
     x = Scale(0, ticks[-1], left, width - 16)

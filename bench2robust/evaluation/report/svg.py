@@ -39,12 +39,8 @@ def chart(width: float, height: float, label: str, parts: Sequence[str]) -> Html
 
 
 def text(x: float, y: float, words: str, class_: str = "tick", anchor: str = "middle") -> Html:
-    """Return text; its parts between line feeds stand below one another."""
-    lines = words.split("\n")
-    if len(lines) == 1:
-        return tag("text", words, x=x, y=y, class_=class_, text_anchor=anchor)
-    parts = [tag("tspan", part, x=x, dy="1.15em" if i else "0") for i, part in enumerate(lines)]
-    return tag("text", *parts, x=x, y=y, class_=class_, text_anchor=anchor)
+    """Return one line of text."""
+    return tag("text", words, x=x, y=y, class_=class_, text_anchor=anchor)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Html:

@@ -30,14 +30,14 @@ def runs_table(runs: Sequence[Run]) -> Table:
                 f"{config.get('domain')}{', own data' if config.get('data') else ''}",
                 str(config.get("tasks") or "default"),
                 _listed(config.get("seeds", ())),
-                _faults(config.get("faults")),
+                _faults(config),
                 str(run.manifest.get("suite"))[:12],
                 str(run.manifest.get("config_hash")),
                 str(run.manifest.get("package")),
             )
         )
     columns = ("Run", "Domain", "Tasks", "Seeds", "Faults", "Suite", "Configuration", "Package")
-    note = " ".join(dict.fromkeys(f"{n}." for r in runs for n in r.manifest.get("notes", ())))
+    note = " ".join(f"{r.name}: {text}" for r in runs for text in r.manifest.get("notes", ()))
     return Table("runs", "Runs", columns, tuple(rows), note)
 
 
@@ -45,10 +45,11 @@ def _listed(values: Sequence[Any]) -> str:
     return ", ".join(map(str, values)) if len(values) <= 8 else f"{len(values)} of them"
 
 
-def _faults(faults: object) -> str:
+def _faults(config: Mapping[str, Any]) -> str:
+    faults, rows = config.get("faults"), config.get("sweep") or ()
     if isinstance(faults, Mapping):
-        return ", ".join(f"{name} {value}" for name, value in faults.items())
-    return str(faults)
+        faults = ", ".join(f"{name} {value}" for name, value in faults.items())
+    return f"{faults}, a sweep of {len(rows)} settings" if rows else str(faults)
 
 
 def arms_table(arms: Sequence[Arm], runs: Sequence[Run], records: Sequence[EpisodeRecord]) -> Table:
@@ -82,11 +83,11 @@ def gap_table(gaps: Sequence[Gap]) -> Table:
         if gap.changes
     )
     note = (
-        "Faults minus clean in percentage points, paired by task and seed; 95 % intervals by "
-        "bootstrap of whole tasks."
+        "Pass rate under faults minus clean, paired by task and seed; 95 % intervals by bootstrap "
+        "of whole tasks."
     )
     columns = ("Agent", *(f"{mode_title(mode)} − clean" for mode in modes))
-    return Table("gaps", "Robustness gap", columns, rows, note)
+    return Table("gaps", "Robustness gap in percentage points", columns, rows, note)
 
 
 def _change(effect: Effect | None) -> str:
@@ -152,6 +153,7 @@ def matrix_table(
             *(_cell(of_agent.get(agent, Rate(0, 0))) for of_agent in rates.values()),
         )
         for agent in agents
+        if any(agent in of_agent for of_agent in rates.values())
     ]
     head = tag("tr", tag("th", "Agent", rowspan=2, scope="col"), *first), tag("tr", *second)
     return tag("table", tag("thead", *head), tag("tbody", *rows), class_="matrix")

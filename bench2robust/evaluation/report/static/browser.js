@@ -1,6 +1,6 @@
 // The list of all episodes: filters, and only the rows in view are in the document.
 
-const ROW = 34; // pixels, as in the style sheet
+const ROW = 44; // pixels, as in the style sheet
 let index, episodes, current = null, shown = [];
 
 function readIndex(data) {
@@ -89,17 +89,19 @@ function refresh() {
 
 function rowElement(row, i) {
   const other = partners.get(cell(row));
-  const sign = (each) => el("span", { class: `sign ${each.outcome}`, title: OUTCOME[each.outcome][1],
+  const sign = (each) => el("span", { class: each.outcome, title: OUTCOME[each.outcome][1],
     role: "img", "aria-label": OUTCOME[each.outcome][1] }, OUTCOME[each.outcome][0]);
   const faults = row.faults.map((kind) => index.kinds[kind]).join(", ");
   return el("div", {
     role: "option", id: `row-${i}`, class: "row", "aria-selected": String(row === current),
     "aria-posinset": i + 1, "aria-setsize": shown.length, style: `top:${i * ROW}px`,
     onclick: () => select(i),
-  }, el("span", { class: "signs" }, sign(row), other ? sign(other) : null),
-  el("span", { class: "task" }, row.task),
-  el("span", { class: "cell" }, `${row.mode} ${row.planned} · seed ${row.seed}`),
-  el("span", { class: "met", title: faults }, faults || index.arms[row.arm].label));
+  }, el("div", { class: "signs" }, sign(row), other ? sign(other) : null),
+  el("div", { class: "lines" },
+    el("div", { class: "line" }, el("strong", { class: "whole" }, row.task),
+      el("span", {}, `${row.mode} ${row.planned} · seed ${row.seed}`)),
+    el("div", { class: "line" }, el("span", { title: faults }, faults || "no fault"),
+      el("span", { class: "whole" }, index.arms[row.arm].label))));
 }
 
 function draw() {

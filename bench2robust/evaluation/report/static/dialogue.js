@@ -75,7 +75,7 @@ function faultKind(fault) {
 
 const REACTIONS = {
   retry: "the agent retried", switch: "the agent switched tools", verify: "the agent verified",
-  other: "the agent did something else", none: "the agent made no further call",
+  other: "the agent went on with another call", none: "the agent made no further call",
 };
 
 function faultBox(fault) {
@@ -90,7 +90,7 @@ function faultBox(fault) {
       : "the call did not run",
     fault.retry_after === null ? null : `Retry-After ${fault.retry_after} s`,
     fault.seen ? REACTIONS[fault.reaction] : "the agent had no step left to act on it",
-    fault.adopted ? `${fault.adopted} wrong value(s) used later` : null,
+    fault.adopted ? `${fault.adopted} wrong value${fault.adopted > 1 ? "s" : ""} used later` : null,
   ];
   const name = kind === "blocked" ? "blocked" : fault.delivered;
   return el("div", { class: `fault ${kind}` },

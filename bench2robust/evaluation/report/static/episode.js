@@ -26,11 +26,11 @@ function facts(episode) {
     ["Duplicate writes", episode.duplicate_attempts &&
       `${episode.duplicate_attempts} sent, ${episode.duplicate_effects} took effect`],
     ["Rate limit", episode.rate_limit_violations && `broken ${episode.rate_limit_violations} times`],
-    ["Reward", episode.reward], ["Simulated", `${episode.sim_seconds} s`],
+    ["Reward", String(Math.round(1000 * episode.reward) / 1000)], ["Simulated", `${episode.sim_seconds} s`],
     ["Tokens", episode.tokens], ["Cost", episode.cost], ["Flags", episode.flags?.join(", ")],
-  ].filter(([, value]) => value || value === 0 && false);
-  const list = rows.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, String(value))]);
-  return el("dl", {}, ...list);
+  ].filter(([, value]) => value);
+  return el("dl", {}, ...rows.map(([name, value]) => el("div", {},
+    el("dt", {}, name), el("dd", {}, String(value)))));
 }
 
 function faultsByCall(episode) {
