@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import tempfile
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -48,7 +49,7 @@ class Chromium:
         )
         for end in (theirs_in, theirs_out, quiet):
             os.close(end)
-        self._out, self._in = open(ours_out, "wb", 0), open(ours_in, "rb", 0)
+        self._out, self._in = ours_out, ours_in
         self._unread = b""
         self._count = 0
         self._session = ""
@@ -66,8 +67,8 @@ class Chromium:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._out.close()
-        self._in.close()
+        os.close(self._out)
+        os.close(self._in)
         os.killpg(self._process, signal.SIGKILL)
         os.waitpid(self._process, 0)
         shutil.rmtree(self._profile, ignore_errors=True)
@@ -82,7 +83,9 @@ class Chromium:
         message = {"id": self._count, "method": method, "params": params}
         if self._session:
             message["sessionId"] = self._session
-        self._out.write(json.dumps(message).encode() + b"\0")
+        unsent = json.dumps(message).encode() + b"\0"
+        while unsent:
+            unsent = unsent[os.write(self._out, unsent) :]
         while (answer := self._read()).get("id") != self._count:
             pass
         if "error" in answer:
@@ -92,7 +95,7 @@ class Chromium:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
-            part = self._in.read(1 << 20)
+            part = os.read(self._in, 1 << 20)
             if not part:
                 raise RuntimeError("The browser ended.")
             self._unread += part
@@ -131,7 +134,7 @@ class Chromium:
                     return
             except RuntimeError:  # the page was replaced while we asked
                 pass
-            signal.sigtimedwait([], 0.05)
+            time.sleep(0.05)
         raise RuntimeError(f"Never true: {condition}")
 
     def press(self, key: str) -> None:

@@ -167,9 +167,7 @@ def _settings(label: str) -> tuple[str, str]:
     return ", ".join(n.strip() for n, _, _ in pairs), ", ".join(v.strip() for _, _, v in pairs)
 
 
-def _panel(
-    kind: str, names: str, rows: Mapping[str, str], modes: Mapping[str, Records]
-) -> Panel:
+def _panel(kind: str, names: str, rows: Mapping[str, str], modes: Mapping[str, Records]) -> Panel:
     values = tuple(sorted(rows, key=_natural))
     agents = dict.fromkeys(r["agent"] for mode in rows.values() for r in modes[mode])
     points = {
