@@ -51,8 +51,11 @@ def main() -> None:
             opened = [_open(browser, page) for _ in range(ROUNDS)]
             if shot:
                 _picture(browser, shot)
-        print(f"{episodes:,} episodes: {page.stat().st_size / 1e6:.1f} MB, written in "
-              f"{written:.1f} s, opened in {median(opened):.2f} s (slowest {max(opened):.2f} s)")  # fmt: skip
+        print(
+            f"{episodes:,} episodes: {page.stat().st_size / 1e6:.1f} MB, "
+            f"written in {written:.1f} s, "
+            f"opened in {median(opened):.2f} s (slowest {max(opened):.2f} s)"
+        )
 
 
 def _open(browser: Chromium, page: Path) -> float:
@@ -68,8 +71,8 @@ def _picture(browser: Chromium, shot: Path) -> None:
         browser.run(f"byId('f-{name}').value = '{value}'")
     browser.run("byId('f-fault').value = index.kinds.indexOf('factual_error'); refresh()")
     browser.wait("document.querySelector('.diff')")
-    browser.run("byId('episodes').scrollIntoView(); document.querySelector('.parting').previousSibling"
-                ".scrollIntoView({block: 'center'}); byId('episodes').scrollIntoView()")  # fmt: skip
+    browser.run("document.querySelector('.fault').scrollIntoView({block: 'center'})")
+    browser.run("byId('episodes').scrollIntoView()")
     browser.screenshot(shot)
 
 

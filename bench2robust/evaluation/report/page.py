@@ -176,8 +176,8 @@ def _efforts(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Htm
 def _browser(loaded: Loaded) -> Html:
     """Return the frame that the script fills."""
     note = (
-        "Agents and modes of one task and seed meet the same faults. Choose a second agent to see "
-        "both side by side."
+        "Under the same settings, all agents meet the same faults on a task and seed. Choose a "
+        "second agent to see both side by side."
     )
     if not loaded.transcripts:
         note += (

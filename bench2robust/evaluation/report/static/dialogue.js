@@ -30,12 +30,16 @@ function flatten(node) {
   return node.open + parts.join(", ") + node.close;
 }
 
+function markChanged(out, before, text) {
+  out.append(el("del", { title: "the true value" }, JSON.stringify(before)), " ",
+    el("mark", { class: "changed" }, text || "(nothing)"));
+}
+
 // Append a node to `out`, indented; values at a changed path are marked, with what was there.
 function printJson(out, node, changed, indent) {
   const before = changed.get(node.path.replace(/^\./, "") || "$");
   if (before !== undefined) {
-    const mark = el("mark", { class: "changed" }, flatten(node));
-    out.append(el("del", { title: "the true value" }, JSON.stringify(before)), " ", mark);
+    markChanged(out, before, flatten(node));
     return;
   }
   const flat = flatten(node);
@@ -58,6 +62,7 @@ function resultBlock(content, changed) {
   const block = el("pre", { tabindex: "0", class: "result" });
   const node = parseJson(content);
   if (node) printJson(block, node, changed, 0);
+  else if (changed.has("$")) markChanged(block, changed.get("$"), content);
   else block.append(content);
   return block;
 }
