@@ -127,9 +127,7 @@ def _analyse(domain: Domain, task: Task) -> Analysis:
     switchable = tuple(
         s for s in relevant if solved and solve(domain, task, plan, s.primary).success
     )
-    return Analysis(
-        domain, task, plan, critical, relevant, switchable, _needed(plan), solved
-    )
+    return Analysis(domain, task, plan, critical, relevant, switchable, _needed(plan), solved)
 
 
 def _needed(plan: Plan) -> dict[str, tuple[Path, ...]]:

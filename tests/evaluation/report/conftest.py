@@ -36,7 +36,7 @@ def fault() -> Callable[..., Any]:
     """A function that returns a row of the ledger with some fields changed."""
     base = {
         "step": 0, "tool": "get", "nth": 0, "planned": "timeout", "delivered": "timeout",
-        "seen": True, "executed": True, "committed": False, "changes": [], "adopted": 0,
+        "seen": True, "executed": True, "committed": False, "changes": [], "wrong": 0, "adopted": 0,
         "reaction": "retry", "latency": 0.0, "retry_after": None,
     }  # fmt: skip
     return lambda **fields: {**base, **fields}

@@ -109,9 +109,13 @@ def test_nothing_found_is_said(report: Report) -> None:
     assert "No episode" in report.texts("#detail")[0]
 
 
-def test_a_silent_fault_shows_what_it_changed(report: Report, records: list[Any]) -> None:
+@pytest.mark.parametrize("whole", [True, False], ids=["whole result", "fields"])
+def test_a_silent_fault_shows_what_it_changed(
+    report: Report, records: list[Any], whole: bool
+) -> None:
     record, row = next((r, f) for r in records for f in r["faults"]
-                       if r["agent"] == "scripted:naive" and f["changes"])  # fmt: skip
+                       if r["agent"] == "scripted:naive" and f["changes"]
+                       and (f["changes"][0][0] == "$") == whole)  # fmt: skip
     report.choose(arm=NAIVE, mode=record["mode"], task=record["task"],
                   fault=report.kind(row["delivered"]))  # fmt: skip
     changes = [change for fault in record["faults"] for change in fault["changes"]]

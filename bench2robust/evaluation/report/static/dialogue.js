@@ -95,7 +95,7 @@ function faultBox(fault) {
       : "the call did not run",
     fault.retry_after === null ? null : `Retry-After ${fault.retry_after} s`,
     fault.seen ? REACTIONS[fault.reaction] : "the agent had no step left to act on it",
-    fault.adopted ? `${fault.adopted} wrong value${fault.adopted > 1 ? "s" : ""} used later` : null,
+    fault.adopted ? `${fault.adopted} of ${fault.wrong} wrong values used later` : null,
   ];
   const name = kind === "blocked" ? "blocked" : fault.delivered;
   return el("div", { class: `fault ${kind}` },
@@ -135,8 +135,10 @@ function callCard(event, fault) {
     el("span", { class: "who" }, event.error ? "tool · error" : "tool"), ...parts);
 }
 
+// What was said: {"user": text}, {"say": text}, or another name for what else passed.
 function speech(event) {
-  const mine = event.say !== undefined;
-  return el("div", { class: `event ${mine ? "agent" : "user"}` },
-    el("span", { class: "who" }, mine ? "agent" : "user"), el("p", {}, mine ? event.say : event.user));
+  const [[name, text]] = Object.entries(event);
+  const who = name === "say" ? "agent" : name;
+  return el("div", { class: `event ${who === "user" ? "user" : "agent"}` },
+    el("span", { class: "who" }, who), el("p", {}, text));
 }
