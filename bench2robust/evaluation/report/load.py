@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import DataError, UsageError
 from bench2robust.evaluation.manifest import read_manifest
-from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 from bench2robust.evaluation.report.pack import ArmKey, Packer
 from bench2robust.evaluation.store import read_records
 
@@ -62,7 +62,7 @@ def load(folders: Sequence[Path]) -> Loaded:
     """Read run folders.
 
     Raises:
-        DataError: a folder is not that of a run.
+        DataError: a folder is not that of a run, or of a run of another schema.
         UsageError: a folder is given twice, or no run has an episode.
     """
     if len({folder.resolve() for folder in folders}) < len(folders):
@@ -89,9 +89,19 @@ def _runs(folders: Sequence[Path]) -> tuple[Run, ...]:
     paths = [folder.resolve().parts for folder in folders]
     shared = Counter(parts[-1] for parts in paths)
     return tuple(
-        Run("/".join(parts[-2 if shared[parts[-1]] > 1 else -1 :]), folder, read_manifest(folder))
+        Run("/".join(parts[-2 if shared[parts[-1]] > 1 else -1 :]), folder, _manifest(folder))
         for folder, parts in zip(folders, paths, strict=True)
     )
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest = read_manifest(folder)
+    if manifest.get("schema") != SCHEMA_VERSION:
+        raise DataError(
+            f"{folder} holds records of schema {manifest.get('schema')}, written by "
+            f"{manifest.get('package')}; this version reads schema {SCHEMA_VERSION}: run it again."
+        )
+    return manifest
 
 
 def _arms(runs: Sequence[Run], found: Iterable[ArmKey]) -> tuple[Arm, ...]:

@@ -100,3 +100,7 @@ def test_bad_input_is_named(make_run: Any, record: Any, tmp_path: Path) -> None:
         load([run, tmp_path / "run" / ".." / "run"])
     with pytest.raises(UsageError, match="no episode"):
         load([make_run(tmp_path / "empty", [])])
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 0'))
+    with pytest.raises(UsageError, match="records of schema 0"):
+        load([run])
