@@ -255,6 +255,9 @@ class PlanExecutor:
             steps_left=self._steps_left,
             steps_needed=len(self._plan.steps) - work.index + (0 if self._consulted else 1),
             last=work.last,
+            tool=work.source.calls[work.position].name,
+            wanted=work.call.name,
+            target=work.untried[0].target if work.untried else "",
         )
 
     def _is_missing(self, work: _Work) -> bool:

@@ -27,4 +27,3 @@ class ScriptedAgent:
             except StopIteration:
                 return
             back = self._strategy(item) if isinstance(item, Situation) else (yield item)
-
