@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, eval, inspect, replay
+from bench2robust.cli import certify, eval, inspect, memory, replay
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
 app.command()(replay.replay)
+app.add_typer(memory.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)

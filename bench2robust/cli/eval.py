@@ -75,8 +75,7 @@ def evaluate(
     """Evaluate agents on tasks, with and without faults.
 
     Every (mode, seed, task) cell is played by every agent with every memory block; all meet the
-    same faults. A run can be
-    stopped at any instant: the same command goes on where it was.
+    same faults. A run can be stopped at any instant: the same command goes on where it was.
 
     For example:
 

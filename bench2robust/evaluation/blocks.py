@@ -15,8 +15,6 @@ from bench2robust.memory import (
     combine,
     count,
     fallback_pairs,
-    layout,
-    shuffled,
     tally,
 )
 
@@ -47,13 +45,9 @@ class Blocks:
         return self._texts[key]
 
     def _render(self, arm: Arm, mode: Mode) -> str:
-        domain, alternatives = self._domain, mode.settings.alternatives
-        memory = arm.start
-        if arm.memory.variant == "shuffled":
-            memory = shuffled(memory, layout(domain, alternatives))
-        if learned := self._learned.get((arm.label, mode.name)):
-            memory = combine(memory, learned)
-        return block(arm.memory.variant, memory, domain, alternatives)
+        learned = self._learned.get((arm.label, mode.name))
+        alternatives = mode.settings.alternatives
+        return block(arm.memory.variant, arm.start, self._domain, alternatives, learned)
 
     def note(self, record: EpisodeRecord) -> None:
         """Remember what an episode of an online arm will teach."""

@@ -17,7 +17,6 @@ from bench2robust.memory.variants import (
     block,
     posteriors,
     read_choice,
-    shuffled,
 )
 
 __all__ = [
@@ -41,7 +40,6 @@ __all__ = [
     "posteriors",
     "read_choice",
     "render",
-    "shuffled",
     "system_text",
     "tally",
 ]

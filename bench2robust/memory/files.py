@@ -64,10 +64,10 @@ def load(source: str | Path) -> Memory:
     return _parse(data, name)
 
 
-def _nested(cells: Cells) -> dict[str, dict[str, Counts]]:
-    tree: dict[str, dict[str, Counts]] = {}
+def _nested(cells: Cells) -> dict[str, dict[str, list[int]]]:
+    tree: dict[str, dict[str, list[int]]] = {}
     for (first, second), counts in cells.items():
-        tree.setdefault(first, {})[second] = counts
+        tree.setdefault(first, {})[second] = list(counts)
     return tree
 
 

@@ -10,7 +10,7 @@ from bench2robust.core.errors import UsageError
 from bench2robust.core.keyed import uniform
 from bench2robust.memory.files import load, memory_names
 from bench2robust.memory.placebo import placebo
-from bench2robust.memory.posterior import Cell, Cells, Memory
+from bench2robust.memory.posterior import Cell, Cells, Memory, combine
 from bench2robust.memory.rendering import ERRORS, Layout, layout, render
 
 __all__ = ["VARIANTS", "MemoryChoice", "Variant", "block", "posteriors", "read_choice", "shuffled"]
@@ -90,17 +90,32 @@ def posteriors(choice: MemoryChoice, domain: str) -> Memory:
     return memory
 
 
-def block(variant: Variant, memory: Memory, domain: Domain, alternatives: bool) -> str:
+def block(
+    variant: Variant,
+    memory: Memory,
+    domain: Domain,
+    alternatives: bool,
+    learned: Memory | None = None,
+) -> str:
     """Return the text that a variant adds to the system prompt; empty for ``none``.
 
     Args:
-        memory: the posteriors to show; for ``shuffled`` those of :func:`shuffled`.
+        memory: the posteriors; only ``dynamic``, ``shuffled`` and ``full`` use them.
         alternatives: whether the alternative tools are offered.
+        learned: what an online update adds to what the variant starts from.
     """
     if variant == "none":
         return ""
-    text = render(memory, layout(domain, alternatives), static=variant != "dynamic")
+    about = layout(domain, alternatives)
+    shown = _start(variant, memory, about)
+    text = render(combine(shown, learned) if learned else shown, about, variant != "dynamic")
     return placebo(text) if variant == "placebo" else text
+
+
+def _start(variant: Variant, memory: Memory, about: Layout) -> Memory:
+    if variant not in _VALUED:
+        return Memory()
+    return shuffled(memory, about) if variant == "shuffled" else memory
 
 
 def shuffled(memory: Memory, about: Layout) -> Memory:
