@@ -57,9 +57,10 @@ class RetailEnv(gym.Env[Observation, str]):
     (:class:`Source`), ``turn`` is how many steps were taken.
 
     **Info**: ``messages``, the dialogue so far as OpenAI chat messages that start with the policy
-    (and the memory block after it), and ``tools``, the OpenAI list of tools; both are to be read only. When the episode has ended
-    also ``outcome`` (:class:`~bench2robust.core.domain.Outcome`) and ``episode`` (task, seed,
-    scenario, blocked tools, delivered faults, steps, and how it ended).
+    (followed by the memory block), and ``tools``, the OpenAI list of tools; both are to be read
+    only. When the episode has ended also ``outcome``
+    (:class:`~bench2robust.core.domain.Outcome`) and ``episode`` (task, seed, scenario, blocked
+    tools, delivered faults, steps, and how it ended).
 
     **Reward**: 0 until the end; then, with ``success``, 1 if the task is completed and else 0;
     with ``partial_credit``, equation 2.

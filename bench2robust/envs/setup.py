@@ -74,6 +74,8 @@ def memory_text(memory: str, domain: Domain, alternatives: bool) -> str:
     Raises:
         UsageError: there is no such memory, or it is an online one.
     """
+    if not isinstance(memory, str):
+        raise UsageError(f"memory must be a text such as 'full', not {memory!r}")
     choice = read_choice(memory)
     if choice.online:
         raise UsageError(f"memory {memory!r}: an environment does not update it: leave out +online")
