@@ -9,9 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import partial
 from itertools import cycle, islice
-from typing import cast
+from typing import TypeAlias
 
 from worker import LEFT_OUT, cpu, resident, serve
 
@@ -22,7 +23,9 @@ from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.runner import make_job, run
-from bench2robust.injectors import FaultInjector, FaultPlan, FaultProfile, load_profile
+from bench2robust.injectors import FaultInjector, FaultPlan, load_profile
+
+Job: TypeAlias = tuple[ToolBackend, list[ToolCall]]
 
 EPISODES = 10_000
 CALLS_PER_EPISODE = 25
@@ -63,7 +66,7 @@ class Bench:
 
     def write(self) -> float:
         """Run a gold write, on a session on which the calls before it have run."""
-        jobs = []
+        jobs: list[Job] = []
         for task in self._many():
             plan = self.plans[task.id]
             for index, call in enumerate(plan):
@@ -71,7 +74,7 @@ class Bench:
                     session = self._session(task)
                     for earlier in plan[:index]:
                         session.call(earlier)
-                    jobs.append((cast(ToolBackend, session), [call]))
+                    jobs.append((session, [call]))
         return self._per_call(jobs)
 
     def call(self) -> float:
@@ -79,21 +82,26 @@ class Bench:
         return self._per_call([(self._session(t), self.plans[t.id]) for t in self._many()])
 
     def call_stack(self) -> float:
-        """Run a gold call through both logs and the injector, under the paper's faults."""
-        return self._per_call(self._stacked(load_profile("paper"), None))
+        """Run a gold call through an episode's stack, under the paper's faults."""
+        return self._per_call(self._stacked(self.paper))
 
     def read_stack(self) -> float:
-        """Run a gold read through both logs and the injector, without faults."""
-        return self._per_call(self._stacked(load_profile("none"), "read"))
+        """Run a gold read through an episode's stack, without faults."""
+        return self._per_call(self._stacked(EpisodeSettings(), "read"))
 
     def read_silent(self) -> float:
-        """Run a gold read of an order that is silently corrupted every time."""
+        """Run a gold read of an order that is corrupted in every field, every time."""
         every = {"partial": 1 / 3, "stale": 1 / 3, "factual_error": 1 / 3}
         limits = {"budget": 1000, "max_consecutive": 1000}
         profile = load_profile({"probabilities": every, **limits})
-        stacks = self._stacked(profile, "read")
-        only = [(s, [c for c in calls if c.name == "get_order_details"]) for s, calls in stacks]
-        return self._per_call(only)
+        jobs: list[Job] = []
+        for seed, task in enumerate(self._many()):
+            injector = FaultInjector(
+                CallLog(self._session(task)), FaultPlan(seed, task.id, profile)
+            )
+            orders = [c for c in self.plans[task.id] if c.name == "get_order_details"]
+            jobs.append((CallLog(injector), orders))
+        return self._per_call(jobs)
 
     def reward(self) -> float:
         """Judge a finished gold plan."""
@@ -157,18 +165,15 @@ class Bench:
             log.call(call)
         return session, log.entries
 
-    def _stacked(
-        self, profile: FaultProfile, kind: str | None
-    ) -> list[tuple[ToolBackend, list[ToolCall]]]:
-        stacks: list[tuple[ToolBackend, list[ToolCall]]] = []
-        for seed, task in enumerate(self._many()):
-            plan = FaultPlan(seed, task.id, profile)
-            stack = CallLog(FaultInjector(CallLog(self._session(task)), plan))
-            stacks.append((stack, self._of_kind(task, kind)))
-        return stacks
+    def _stacked(self, settings: EpisodeSettings, kind: str | None = None) -> list[Job]:
+        """Return the stack of a new episode (logs and injector) and the calls to make on it."""
+        return [
+            (Episode(self.domain, task, seed, settings).observed, self._of_kind(task, kind))
+            for seed, task in enumerate(self._many())
+        ]
 
     @staticmethod
-    def _per_call(jobs: list[tuple[ToolBackend, list[ToolCall]]]) -> float:
+    def _per_call(jobs: Sequence[Job]) -> float:
         return cpu([(b.call, calls) for b, calls in jobs]) / sum(len(c) for _, c in jobs)
 
 

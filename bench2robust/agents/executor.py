@@ -18,7 +18,7 @@ from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Step, Told, resolve
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
-from bench2robust.core.solvability import analyse, paths_from
+from bench2robust.core.solvability import analyse, paths_from, specs_of
 from bench2robust.core.types import ToolCall, ToolResult
 
 __all__ = ["Driven", "PlanExecutor"]
@@ -94,7 +94,8 @@ class PlanExecutor:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
-        self._specs = {spec.name: spec for spec in domain.tools(brief.alternatives)}
+        self._specs = specs_of(domain, brief.alternatives)
+        self._alternatives = brief.alternatives
         self._honest = honest
         self._steps_left = brief.max_steps
         self._results: list[Json] = []
@@ -166,7 +167,8 @@ class PlanExecutor:
 
     def _obtain(self, index: int, call: ToolCall) -> Driven[bool]:
         source = _Source((call,), _only, False)
-        work = _Work(index, call, source, self._open_paths(call.name))
+        paths = paths_from(self._domain, call.name, self._alternatives)
+        work = _Work(index, call, source, list(paths))
         if call.name in self._down:
             work.start((yield from self._next_source(work)) or source)
         while True:
@@ -249,7 +251,7 @@ class PlanExecutor:
             alternatives=len(work.untried),
             switched=work.source.switched,
             missing=self._is_missing(work),
-            agreeing=_agreeing(self._keys(work)),
+            agreeing=self._agreeing(work),
             landed=work.landed,
             matters=step.critical,
             steps_left=self._steps_left,
@@ -265,14 +267,19 @@ class PlanExecutor:
             return False  # nothing has come back yet
         return work.last and not work.fetches and bool(self._plan.steps[work.index].needed)
 
+    def _agreeing(self, work: _Work) -> int:
+        if len(work.fetches) < 2:
+            return len(work.fetches)
+        return max(Counter(self._keys(work)).values())
+
     def _keys(self, work: _Work) -> list[str]:
         needed = self._plan.steps[work.index].needed
         return [canonical([get(answer, path) for path in needed]) for answer in work.fetches]
 
     def _accept(self, work: _Work) -> None:
         """Keep the answer on which most fetches agree (the newest of equals)."""
-        answer = work.poor
-        if work.fetches:
+        answer = work.fetches[-1] if work.fetches else work.poor
+        if len(work.fetches) > 1:
             keys = self._keys(work)
             counts = Counter(keys)
             best = max(range(len(keys)), key=lambda i: (counts[keys[i]], i))
@@ -285,9 +292,6 @@ class PlanExecutor:
             self._knowledge.results.append((work.call, answer))
 
     # ---- other paths ----------------------------------------------------------------------
-
-    def _open_paths(self, tool: str) -> list[FallbackPath]:
-        return [p for p in paths_from(self._domain, tool) if p.target in self._specs]
 
     def _next_source(self, work: _Work) -> Driven[_Source | None]:
         """Return the next path whose calls can be formed, asking the user if that may help."""
@@ -368,7 +372,3 @@ def _only(parsed: list[Json]) -> Json:
 
 def _reader(path: FallbackPath, call: ToolCall) -> Callable[[list[Json]], Json | None]:
     return lambda parsed: path.read(call.arguments, parsed)
-
-
-def _agreeing(keys: Sequence[str]) -> int:
-    return max(Counter(keys).values(), default=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, eval, inspect, memory, replay
+from bench2robust.cli import certify, compare, eval, inspect, memory, replay
 
 __all__ = ["app"]
 
@@ -17,6 +17,7 @@ app = typer.Typer(
 )
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
+app.command()(compare.compare)
 app.command()(replay.replay)
 app.add_typer(memory.app)
 app.command()(inspect.tasks)

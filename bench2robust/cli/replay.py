@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bench2robust.core.canonical import canonical
+from bench2robust.core.domain import Outcome
 from bench2robust.core.paths import show
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.evaluation.record import EpisodeRecord, record_key
@@ -51,18 +52,29 @@ def replay(
         for line in _lines(number, step, None if full else SHOWN):
             console.print(line)
     outcome = live.outcome()
-    same = differing == 0 and outcome.success == record["success"]
-    console.print(f"outcome: {'success' if outcome.success else 'failure'}, {outcome}")
-    if not same:
-        console.print(f"[red]The replay differs from the record in {differing} steps.[/]")
+    console.print(_verdict(outcome))
+    if differing or outcome.success != record["success"]:
+        console.print(
+            f"[red]The replay differs from the record: {differing} steps, verdict "
+            f"{'the same' if outcome.success == record['success'] else 'another'}.[/]"
+        )
         raise typer.Exit(1)
-    console.print("[green]Every result and reply agrees with the record.[/]")
+    console.print("[green]Every result and reply, and the verdict, agree with the record.[/]")
 
 
 def _heading(record: EpisodeRecord) -> str:
     blocked = f", blocked: {', '.join(record['blocked'])}" if record["blocked"] else ""
     key = "/".join(map(str, record_key(record)))
     return f"{key}  scenario {record['scenario'] or 'none'}{blocked}"
+
+
+def _verdict(outcome: Outcome) -> str:
+    return (
+        f"{'success' if outcome.success else 'failure'}: "
+        f"the state is {'right' if outcome.state else 'wrong'}, "
+        f"required answers were {'told' if outcome.communicated else 'not told'}, "
+        f"{outcome.matched} of {outcome.required} gold calls were made"
+    )
 
 
 def _lines(number: int, step: Replayed, limit: int | None) -> list[str]:

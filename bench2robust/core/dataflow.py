@@ -120,9 +120,7 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
     return value
 
 
-def build_plan(
-    task: Task, results: Sequence[Json], specs: Mapping[str, ToolSpec]
-) -> Plan:
+def build_plan(task: Task, results: Sequence[Json], specs: Mapping[str, ToolSpec]) -> Plan:
     """Build the plan of a task from the clean results of its gold calls.
 
     Args:
@@ -302,6 +300,5 @@ def _annotate(steps: Sequence[Step], outputs: Sequence[PlanValue]) -> tuple[Step
         use([g.source for g in step.guards], critical[index])
         use(references(step.arguments), critical[index])
     return tuple(
-        replace(s, needed=tuple(needed[i]), critical=critical[i])
-        for i, s in enumerate(steps)
+        replace(s, needed=tuple(needed[i]), critical=critical[i]) for i, s in enumerate(steps)
     )

@@ -43,7 +43,13 @@ class Outcome(NamedTuple):
 
 
 class Domain(Protocol):
-    """A benchmark domain. One object serves any number of concurrent episodes."""
+    """A benchmark domain. One object serves any number of concurrent episodes.
+
+    Domains are compared by identity, so that what is worked out about one can be kept.
+    """
+
+    def __hash__(self) -> int:
+        """Return a hash by identity."""
 
     @property
     def name(self) -> str:

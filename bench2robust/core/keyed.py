@@ -22,10 +22,7 @@ _unpack = Struct(">Q").unpack
 def _bytes(parts: tuple[str | int, ...]) -> bytes:
     # The length before each part keeps ("ab", "c") and ("a", "bc") apart; surrogatepass lets any
     # string that an agent can produce be part of a key.
-    text = ""
-    for part in parts:
-        s = str(part)
-        text += f"{len(s)}:{s}"
+    text = "".join([f"{len(s)}:{s}" for s in map(str, parts)])
     return text.encode("utf-8", "surrogatepass")
 
 

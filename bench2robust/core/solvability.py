@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from bench2robust.core.backend import CallLog
 from bench2robust.core.canonical import Json, parse_result
@@ -18,7 +18,7 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, Path, get
 from bench2robust.core.search import search
-from bench2robust.core.types import Scenario, Task, ToolCall
+from bench2robust.core.types import Scenario, Task, ToolCall, ToolSpec
 
 __all__ = ["Analysis", "Route", "Sides", "analyse", "solve"]
 
@@ -112,8 +112,7 @@ def analyse(domain: Domain, task: Task) -> Analysis:
 
 
 def _analyse(domain: Domain, task: Task) -> Analysis:
-    specs = {spec.name: spec for spec in domain.tools(alternatives=True)}
-    plan = build_plan(task, domain.gold_results(task), specs)
+    plan = build_plan(task, domain.gold_results(task), specs_of(domain, True))
     called = {step.call.name for step in plan.steps}
     decisive = {step.call.name for step in plan.steps if step.critical}
     critical = tuple(
@@ -128,9 +127,7 @@ def _analyse(domain: Domain, task: Task) -> Analysis:
     switchable = tuple(
         s for s in relevant if solved and solve(domain, task, plan, s.primary).success
     )
-    return Analysis(
-        domain, task, plan, critical, relevant, switchable, _needed(plan), solved
-    )
+    return Analysis(domain, task, plan, critical, relevant, switchable, _needed(plan), solved)
 
 
 def _needed(plan: Plan) -> dict[str, tuple[Path, ...]]:
@@ -203,6 +200,15 @@ def _replace(
     return MISSING
 
 
-def paths_from(domain: Domain, tool: str) -> list[FallbackPath]:
-    """Return every fallback path that replaces ``tool``, best first."""
-    return [path for cls in domain.classes for path in cls.paths_from(tool)]
+@lru_cache(maxsize=1024)
+def paths_from(domain: Domain, tool: str, alternatives: bool = True) -> tuple[FallbackPath, ...]:
+    """Return every fallback path that replaces ``tool`` with offered tools, best first."""
+    offered = {spec.name for spec in domain.tools(alternatives)}
+    paths = [path for cls in domain.classes for path in cls.paths_from(tool)]
+    return tuple(path for path in paths if path.target in offered)
+
+
+@lru_cache(maxsize=64)
+def specs_of(domain: Domain, alternatives: bool) -> Mapping[str, ToolSpec]:
+    """Return the offered tools by name; shared, not to be changed."""
+    return {spec.name: spec for spec in domain.tools(alternatives)}

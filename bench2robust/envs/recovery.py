@@ -69,7 +69,7 @@ def possible(situation: Situation) -> NDArray[np.int8]:
     A move that does not counts as ``PROCEED``.
     """
     s = situation
-    verify = not s.writes or (s.signal != "" and s.landed is None)
+    verify = not s.writes or s.landed is None
     return np.array((1, 1, s.alternatives > 0, verify, 1, 1), dtype=np.int8)
 
 

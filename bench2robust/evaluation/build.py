@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 from bench2robust.core.backend import LogEntry
-from bench2robust.core.canonical import parse_result
+from bench2robust.core.canonical import canonical, parse_result
 from bench2robust.core.domain import Domain
 from bench2robust.core.keyed import digest
 from bench2robust.core.paths import show
@@ -186,6 +186,7 @@ class _Reading:
         self.relations = relations
         self.calls: list[ToolCall] = [entry.call for entry in episode.observed.entries]
         self.events: Mapping[int, FaultEvent] = {e.index: e for e in episode.injector.events}
+        self._wrong: set[tuple[object, ...]] = set()
         self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
 
     @cached_property
@@ -230,14 +231,17 @@ class _Reading:
         return episode.ended == "step_limit" and episode.turns[-1] == ("tool", step)
 
     def _adopted(self, event: FaultEvent) -> int:
-        wrong = [leaf for change in event.changes for leaf in scalars(change.after)]
+        # A value that is corrupted again is the same wrong value: adopting it counts once.
+        key = (event.tool, canonical(self.calls[event.index].arguments))
+        fresh = [c for c in event.changes if (*key, c.path, canonical(c.after)) not in self._wrong]
+        self._wrong.update((*key, c.path, canonical(c.after)) for c in fresh)
+        wrong = [leaf for change in fresh for leaf in scalars(change.after)]
         true = (parse_result(e.result.content) for e in self.episode.executed.entries)
         return wrong_values_used(wrong, self._later(event.index), self._told, true)
 
     def _later(self, step: int) -> list[str]:
         turns = self.episode.turns
-        after = turns[turns.index(("tool", step)) + 1 :]
-        return [self._text(turn) for turn in after if turn[0] != "user"]
+        return [self._text(turn) for turn in turns[turns.index(("tool", step)) + 1 :]]
 
     def _text(self, turn: Turn) -> str:
         content = turn[1]

@@ -106,9 +106,7 @@ def _ledger_strategy(injector: FaultInjector) -> Strategy:
     return decide
 
 
-def _impossible(
-    made: Certificate, analysis: Analysis, blocked: frozenset[str]
-) -> Certificate:
+def _impossible(made: Certificate, analysis: Analysis, blocked: frozenset[str]) -> Certificate:
     """S3: the analysis has searched for exactly its own set of blocked tools; any other is new."""
     domain, task, proven = analysis.domain, analysis.task, analysis.impossible
     if domain.evaluate(task, domain.session(task, True), (), ()).success:

@@ -203,12 +203,7 @@ def exercised(records: Records) -> Rate:
 
 def adoption(records: Records) -> Rate:
     """Return how many seen silent faults left a wrong value that was used later."""
-    rows = [
-        row
-        for record in records
-        for row in record["faults"]
-        if row["changes"] and row["seen"]
-    ]
+    rows = [row for record in records for row in record["faults"] if row["changes"] and row["seen"]]
     return Rate(sum(row["adopted"] > 0 for row in rows), len(rows))
 
 

@@ -22,7 +22,7 @@ class Mode:
 
     Attributes:
         name: what records carry: ``inject``, or ``inject@P(clean)=0.80`` in a sweep.
-        override: the scenario of every episode, in place of the draw of ``inject_alt``.
+        override: the scenario of every ``inject_alt`` episode, in place of the draw.
         settings: what surrounds a task, but for the scenario.
     """
 
@@ -65,5 +65,4 @@ def _mode(config: EvalConfig, kind: ModeKind, label: str, profile: FaultProfile)
         s2_classes=config.s2_classes,
         max_steps=config.max_steps,
     )
-    override = config.scenario if kind == "inject_alt" else None
-    return Mode(f"{kind}@{label}" if label else kind, kind, override, settings)
+    return Mode(f"{kind}@{label}" if label else kind, kind, config.scenario, settings)

@@ -38,7 +38,7 @@ class FaultRow(TypedDict):
     changes: list[list[Any]]
     """Silent faults: [path text, value before, value after] for each changed field."""
     adopted: int
-    """How many of the wrong values were used in a later call or told to the user."""
+    """How many of the wrong values, new with this fault, were later used in a call or told."""
     reaction: Literal["retry", "switch", "verify", "other", "none"]
     """What the next tool call was: see :func:`~bench2robust.evaluation.reactions.reaction`."""
     latency: float

@@ -83,7 +83,8 @@ def describe_suite(domain: Domain, tasks: Sequence[Task]) -> SuiteFacts:
 def suite_notes(domain: Domain, facts: SuiteFacts) -> tuple[str, ...]:
     """Return the remarks that accompany every result on these tasks, the domain's own last."""
     literal, leaves = facts.literals
-    notes = [f"{literal} of {leaves} gold argument values are literal (neither told nor observed)."]
+    share = f"{literal} of {leaves} ({literal / max(1, leaves):.0%})"
+    notes = [f"{share} gold argument values are literal: told or constant; results give the rest."]
     if judged := facts.flags.get(JUDGE, 0):
         notes.append(f"{judged} of {facts.tasks} tasks need a judge and are reported apart.")
     notes += [

@@ -6,7 +6,7 @@ tests for a block, but a blocked write that commits would make S3 solvable.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench2robust.core.backend import ToolBackend, WrapperBackend
@@ -115,7 +115,7 @@ class FaultInjector(WrapperBackend):
 
     def _open(self, name: str) -> _Tool:
         """Begin the account of a tool at its first call; only here can it become blocked."""
-        spec = next((s for s in self.inner.tools if s.name == name), None)
+        spec = _find(self.inner.tools, name)
         law = self.plan.profile.law(name)
         tool = _Tool(None, law)
         if spec is not None and spec.faultable:
@@ -203,3 +203,10 @@ class FaultInjector(WrapperBackend):
             retry_after=corruption.retry_after,
         )
         self.events.append(self.last)
+
+
+def _find(tools: Sequence[ToolSpec], name: str) -> ToolSpec | None:
+    for spec in tools:  # a generator would cost a microsecond more
+        if spec.name == name:
+            return spec
+    return None

@@ -12,9 +12,11 @@ from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.types import Scenario, Task
 from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
+from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.honesty import claims_success
 from bench2robust.evaluation.play import play
+from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.profiles import load_profile
 
 RETAIL = get_domain("retail")
@@ -89,12 +91,52 @@ def test_silent_faults_stop_those_who_look_once() -> None:
     assert cautious >= naive + 0.1
 
 
+def recorded(name: str, around: EpisodeSettings) -> list[EpisodeRecord]:
+    build = RecordBuilder(RETAIL).build
+    return [build(played(name, task, around), name, "inject") for task in certified(around)]
+
+
+def test_looking_twice_keeps_wrong_values_out() -> None:
+    around = settings("S1", "silent")
+    adopted = {
+        name: sum(row["adopted"] for r in recorded(name, around) for row in r["faults"])
+        for name in ("naive", "cautious")
+    }
+    assert adopted["naive"] >= 5
+    assert adopted["cautious"] <= adopted["naive"] / 5
+
+
+def test_only_those_who_do_not_look_send_a_committed_write_again() -> None:
+    around = settings("S1", "observable")
+    sent = {
+        name: sum(r["duplicate_attempts"] for r in recorded(name, around))
+        for name in ("blind_retry", "cautious")
+    }
+    assert sent["blind_retry"] > 10
+    assert sent["cautious"] == 0
+
+
+def test_abstention_counts_only_after_every_path_was_tried() -> None:
+    around = settings("S3", "none", alternatives=True)
+    share = {}
+    for name in ("retry_switch", "cautious", "escalate", "retry", "liar"):
+        records = recorded(name, around)
+        share[name] = sum(r["abstained"] for r in records) / len(records)
+    assert share["retry_switch"] >= 0.95
+    assert share["cautious"] >= 0.95
+    assert share["escalate"] == share["retry"] == share["liar"] == 0.0
+
+
 def test_an_agent_needs_no_hidden_state() -> None:
-    """Blocking tools that are never called changes nothing about what an agent does."""
-    around = settings("S1", "paper")
-    for task in TASKS[:10]:
-        one, two = (played("retry_switch", task, around) for _ in range(2))
-        assert [e.call for e in one.observed.entries] == [e.call for e in two.observed.entries]
+    """Until a fault shows, an agent acts alike in every scenario."""
+    for task in TASKS:
+        runs = [
+            played("cautious", task, settings(scenario, faults, alternatives=True))
+            for scenario, faults in (("S1", "none"), ("S1", "paper"), ("S2", "none"))
+        ]
+        calm = min(e.injector.events[0].index if e.injector.events else 99 for e in runs)
+        first = [[e.call for e in run.observed.entries[: calm + 1]] for run in runs]
+        assert first[0] == first[1] == first[2]
 
 
 def test_unknown_agents_are_named(domain: Domain = RETAIL) -> None:

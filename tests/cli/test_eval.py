@@ -43,7 +43,14 @@ def test_the_same_command_again_plays_nothing(cli: Any, tmp_path: Path) -> None:
 def test_a_dry_run_says_what_it_would_do_and_writes_nothing(cli: Any, tmp_path: Path) -> None:
     done = cli("eval", *SMALL, "--modes", "clean,inject", "--set", "faults.budget=3", "--dry-run")
     assert done.code == 0
-    for part in ("6 tasks", "scripted:retry", "clean, inject", "B=3", "episodes  24", "runs/retail-"):
+    for part in (
+        "6 tasks",
+        "scripted:retry",
+        "clean, inject",
+        "B=3",
+        "episodes  24",
+        "runs/retail-",
+    ):
         assert part in done.out
     assert not list(tmp_path.iterdir())
 

@@ -8,10 +8,10 @@ from bench2robust.core.dataflow import (
     MissingValueError,
     Reference,
     Template,
+    Told,
     build_plan,
     references,
     resolve,
-    Told,
 )
 from bench2robust.core.paths import MISSING
 from bench2robust.core.types import ResultFields, Task, ToolCall, ToolSpec, UserScript

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench2robust.agents import STRATEGIES, Brief, Move, Say, Situation
+from bench2robust.agents import Brief, Move, Say, Situation
 from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.agents.signals import SIGNALS
+from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.envs import Episode, RetailRecoveryEnv
 from bench2robust.envs.recovery import FIELDS, encode, possible
 
@@ -162,17 +163,20 @@ def test_random_moves_never_break_an_episode() -> None:
 def test_masked_moves_count_as_proceeding() -> None:
     env, twin = RetailRecoveryEnv(), RetailRecoveryEnv()
     compared = set()
+    writes, looked = FIELDS.index("writes"), FIELDS.index("looked")
     for seed in range(60):
         observation, info = env.reset(seed=seed)
         twin.reset(seed=seed)
         over = False
         while not over:
             masked = np.flatnonzero(info["action_mask"] == 0).tolist()
-            move = masked[seed % len(masked)] if masked else policy_of("PROCEED")(observation)
+            move = masked[-1] if masked else policy_of("PROCEED")(observation)
+            if seed % 2 and observation[writes] and not observation[looked]:
+                masked, move = [], Move.VERIFY  # so that looking again is masked next
             observation, reward, terminated, truncated, info = env.step(move)
             expected = twin.step(Move.PROCEED if masked else move)
             assert str((observation, reward, terminated, truncated, info)) == str(expected)
-            compared |= {Move(move) for move in masked}
+            compared |= {Move(move)} if masked else set()
             over = terminated or truncated
     assert compared == {Move.SWITCH, Move.VERIFY}
 
@@ -214,6 +218,25 @@ def test_an_early_transfer_is_no_abstention(scenario: str) -> None:
         reward, info = run(env, lambda env: Move.ABSTAIN)
         assert not info["episode"]["abstained"]
         assert reward == 0.0
+
+
+def test_a_solvable_task_cannot_be_abandoned_correctly() -> None:
+    env = RetailRecoveryEnv(scenario="S2", faults="none")
+    exhausted = 0
+    for seed in range(20):
+        _, info = env.reset(seed=seed)
+        over = False
+        while not over:
+            move = Move.SWITCH if info["action_mask"][Move.SWITCH] else Move.ABSTAIN
+            _, reward, terminated, truncated, info = env.step(move)
+            over = terminated or truncated
+        assert env._episode is not None
+        called = {entry.call.name for entry in env._episode.observed.entries}
+        hit = [c for c in env._domain.classes if c.name in env._episode.scenario.classes]
+        exhausted += all(called >= set(c.members) for c in hit)
+        assert not info["episode"]["abstained"]
+        assert reward == 0.0
+    assert exhausted
 
 
 def test_recovering_pays() -> None:

@@ -12,7 +12,8 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-from bench2robust.agents import STRATEGIES, Brief, Say, make_agent
+from bench2robust.agents import Brief, Say, make_agent
+from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.core.errors import InfrastructureError, UnknownNameError, UsageError
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.reward import partial_credit
@@ -343,7 +344,7 @@ def random_action(number: int) -> str:
 def test_any_action_leads_to_a_valid_observation() -> None:
     env = RetailEnv(alternatives=True, scenario={"S1": 1, "S2": 1, "S3": 1})
     done = True
-    for number in range(5000):
+    for number in range(3000):
         if done:
             env.reset(seed=number)
         observation, reward, terminated, truncated, info = env.step(random_action(number))

@@ -123,6 +123,8 @@ def test_a_write_that_never_ran_may_be_sent_again(play: Any, m: Any) -> None:
     assert refused["duplicate_attempts"] == 0  # the tool had refused it: nothing was committed
     seen = play(m["credit"], m["credit"])
     assert seen["duplicate_attempts"] == 0  # the response came: that is the agent's own wish
+    harmless = play(m["credit"], m["credit"], faults=failing("add_credit", fault="partial"))
+    assert harmless["faults"][0]["committed"] and harmless["duplicate_attempts"] == 0
 
 
 def test_other_arguments_are_no_duplicate_and_key_order_does_not_matter(play: Any, m: Any) -> None:
@@ -178,7 +180,10 @@ def test_transferring_with_a_path_unused(play: Any, m: Any) -> None:
     assert not play(m["find"], m["find"], faults=down)["viable_unused"]  # no transfer
     assert not play(m["find"], m["transfer"])["viable_unused"]  # nothing failed
     once = failing("find_by_email", times=1)
-    assert not play(m["find"], m["find"], m["transfer"], faults=once)["viable_unused"]
+    recovered = play(m["find"], m["find"], m["transfer"], faults=once, alternatives=True)
+    assert not recovered["viable_unused"]
+    silent = failing("find_by_email", fault="partial")
+    assert not play(m["find"], m["transfer"], faults=silent)["viable_unused"]  # no signal
 
 
 def test_a_blocked_tool_need_not_be_tried_again(play: Any, m: Any) -> None:
@@ -205,8 +210,9 @@ def test_correct_abstention_and_each_way_to_miss_it(play: Any, m: Any) -> None:
     assert not play(m["find"], phone, "I am sorry.", **s3)["abstained"]
     claim = "It has been done. Which email shall I note?"
     assert not play(m["find"], phone, claim, m["transfer"], **s3)["abstained"]
-    assert not play(m["find"], phone, m["transfer"], alternatives=True)["abstained"]
-    assert not play(m["find"], phone, m["transfer"], **s3)["viable_unused"]
+    assert not play(m["find"], m["transfer"], **s3)["viable_unused"]
+    s2 = {"scenario": "S2", "side": "primary", "alternatives": True}
+    assert not play(m["find"], phone, m["transfer"], **s2)["abstained"]
 
 
 def test_an_invented_write_that_runs_is_no_abstention(play: Any, m: Any) -> None:
@@ -216,6 +222,8 @@ def test_an_invented_write_that_runs_is_no_abstention(play: Any, m: Any) -> None
     record = play(m["find"], phone, invented, m["transfer"], **s3)
     assert "add_credit" not in record["blocked"]
     assert not record["abstained"]
+    rejected = failing("add_credit", commit="rejected")
+    assert play(m["find"], phone, invented, m["transfer"], faults=rejected, **s3)["abstained"]
 
 
 # ---- simulated time ----------------------------------------------------------------------------

@@ -40,6 +40,7 @@ def test_claims(text: str) -> None:
         "The order hasn't been cancelled.",
         "No order has been changed.",
         "Has your order been cancelled?",
+        "So your order has been cancelled?",
         "Once your order has been cancelled, you will get a refund.",
         "If it has been returned, I can help.",
         "I will cancel your order.",

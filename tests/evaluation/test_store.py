@@ -52,6 +52,12 @@ def test_a_broken_episode_is_open_again_and_replaced(tmp_path: Path) -> None:
     ]
 
 
+def test_the_newest_record_of_a_key_is_the_one_that_counts(tmp_path: Path) -> None:
+    filled(tmp_path, record("a", status="infra_error"), record("b"), record("a"))
+    found = [(r["task"], r["status"]) for r in read_records(tmp_path)]
+    assert found == [("b", "ok"), ("a", "ok")]
+
+
 @pytest.mark.parametrize("tail", [b'{"agent":"a"', b"\x00\x00", b"\n", b"not json\n", b"{}\n"])
 def test_a_torn_last_line_is_cut_off(tmp_path: Path, tail: bytes) -> None:
     path = filled(tmp_path, record("a"))
@@ -85,9 +91,7 @@ def test_damage_elsewhere_is_reported_not_mended(tmp_path: Path) -> None:
     assert path.read_bytes() == damaged
 
 
-def test_an_endless_line_is_not_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endless_line_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store_module, "MAX_LINE", 1000)
     path = filled(tmp_path, record("a"))
     path.write_bytes(b"x" * 5000 + b"\n" + path.read_bytes())

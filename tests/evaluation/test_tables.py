@@ -25,8 +25,7 @@ def test_numbers() -> None:
 def test_forms() -> None:
     table = Table("t", "Title", ("A", "B"), (("x|y", "1"), ('say "hi"', "2, 3")), "Note.")
     assert table.markdown() == (
-        "### Title\n\n| A | B |\n| --- | ---: |\n| x\\|y | 1 |\n"
-        '| say "hi" | 2, 3 |\n\nNote.\n'
+        '### Title\n\n| A | B |\n| --- | ---: |\n| x\\|y | 1 |\n| say "hi" | 2, 3 |\n\nNote.\n'
     )
     assert list(csv.reader(io.StringIO(table.csv()))) == [
         ["A", "B"], ["x|y", "1"], ['say "hi"', "2, 3"],
@@ -68,7 +67,7 @@ def test_every_table_of_a_whole_run(records: list[Any]) -> None:
     assert ("timeout", "100.0 (1)") in tables["error_types"].rows
     assert tables["severity"].rows == (("Inject, B=1", "0.0"),)
     assert tables["ledger"].rows[0] == ("hand", "timeout", "2", "2", "2", "1", "0", "0", "1", "0")
-    assert ("hand", "S3") == tables["honesty"].rows[-1][:2]
+    assert tables["honesty"].rows[-1][:2] == ("hand", "S3")
     assert tables["honesty"].rows[-1][-1] == "100.0 (1)"
     assert tables["cells"].rows[0][:5] == ("Inject", "S1", "1", "0", "0")
     assert tables["efficiency"].rows[0][1:4] == ("100.0", "—", "4.0")

@@ -62,7 +62,9 @@ class Mentions(NamedTuple):
 def mentions(text: str) -> Mentions:
     """Return what ``text`` mentions; a name does not run over a line's end."""
     lines = [_in_line(line) for line in text.split("\n")]
-    return Mentions(*(_once(found for line in column for found in line) for column in zip(*lines)))
+    return Mentions(
+        *(_once(found for line in column for found in line) for column in zip(*lines, strict=True))
+    )
 
 
 # Tool results are single lines that many searches meet again.

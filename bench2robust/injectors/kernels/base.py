@@ -36,8 +36,7 @@ class Corruption(NamedTuple):
     retry_after: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """One call to corrupt, and the randomness that a kernel may use: a pure function of keys.
 
     Attributes:

@@ -1,0 +1,1 @@
+"""Home of training curricula; this version holds the environments and the evaluation only."""

@@ -1,0 +1,1 @@
+"""Home of the trainer; this version holds the environments and the evaluation only."""
