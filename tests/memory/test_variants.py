@@ -124,7 +124,7 @@ def test_shipped_memories_speak_of_their_domain() -> None:
     named = {tool for cell in SHIPPED.switch for tool in cell} | {t for t, _ in SHIPPED.recovery}
     assert SHIPPED.domain == "retail" and named <= tools
     assert SHIPPED.episodes > 1000 and len(SHIPPED.recovery) > 50
-    # If this fails, the built-in suite has changed: build them again, see configs/eval/beliefs.yaml.
+    # Else the built-in suite has changed: build them again, see configs/eval/beliefs.yaml.
     assert SHIPPED.suite == RETAIL.digest
 
 
