@@ -17,7 +17,7 @@ from bench2robust.agents.signals import Signal, read_signal
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Step, Told, resolve
 from bench2robust.core.fallback import FallbackPath, Knowledge
-from bench2robust.core.paths import MISSING, get, leaves
+from bench2robust.core.paths import MISSING, Path, get, leaves
 from bench2robust.core.solvability import analyse, paths_from, specs_of
 from bench2robust.core.types import ToolCall, ToolResult
 
@@ -50,7 +50,7 @@ class _Source:
 class _Work:
     """The state of obtaining one step's result."""
 
-    index: int
+    step: Step
     call: ToolCall
     source: _Source
     untried: list[FallbackPath]
@@ -108,12 +108,12 @@ class PlanExecutor:
 
     def run(self) -> Driven[None]:
         """Yield actions and situations until the work is done or handed over."""
-        for index, step in enumerate(self._plan.steps):
-            if not (yield from self._perform(index, step)):
+        for step in self._plan.steps:
+            if not (yield from self._perform(step)):
                 return
         yield from self._close()
 
-    def _perform(self, index: int, step: Step) -> Driven[bool]:
+    def _perform(self, step: Step) -> Driven[bool]:
         """Do one step; return False once the user was handed over to a human."""
         try:
             arguments = resolve(dict(step.arguments), self._results)
@@ -126,7 +126,7 @@ class PlanExecutor:
             self._skip(step)
             return True
         yield from self._prepare(step)
-        return (yield from self._obtain(index, ToolCall(step.call.name, arguments)))
+        return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
 
     def _skip(self, step: Step) -> None:
         self._results.append(MISSING)
@@ -141,7 +141,7 @@ class PlanExecutor:
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
-        if self._writes(step.call.name) and not self._consulted:
+        if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
         while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
             yield from self._consult(CONSULT)
@@ -165,10 +165,10 @@ class PlanExecutor:
 
     # ---- obtaining one result -------------------------------------------------------------
 
-    def _obtain(self, index: int, call: ToolCall) -> Driven[bool]:
+    def _obtain(self, step: Step, call: ToolCall) -> Driven[bool]:
         source = _Source((call,), _only, False)
         paths = paths_from(self._domain, call.name, self._alternatives)
-        work = _Work(index, call, source, list(paths))
+        work = _Work(step, call, source, list(paths))
         if call.name in self._down:
             work.start((yield from self._next_source(work)) or source)
         while True:
@@ -207,14 +207,11 @@ class PlanExecutor:
         if work.last:
             work.clean += 1
             answer = work.source.read(work.parsed)
-            work.fetched = answer is not None and not self._lacks(work.index, answer)
+            work.fetched = answer is not None and not _lacks(answer, work.step.needed)
             if not work.fetched:
                 work.poor = MISSING if answer is None else answer
             else:
                 work.fetches.append(answer)
-
-    def _lacks(self, index: int, answer: Json) -> bool:
-        return any(get(answer, path) in _EMPTY for path in self._plan.steps[index].needed)
 
     def _decide(self, work: _Work) -> Driven[Move]:
         """Ask for moves until one needs a new call or ends the work."""
@@ -223,7 +220,7 @@ class PlanExecutor:
             assert isinstance(move, Move)
             if move is Move.ASK:
                 yield from self._consult(CONSULT)
-            elif move is Move.VERIFY and self._writes(work.call.name):
+            elif move is Move.VERIFY and work.step.writes:
                 if work.landed is not None:
                     return Move.PROCEED
                 work.landed = yield from self._look(work)
@@ -242,30 +239,25 @@ class PlanExecutor:
                 return move
 
     def _situation(self, work: _Work) -> Situation:
-        step = self._plan.steps[work.index]
+        step = work.step
         return Situation(
-            writes=self._writes(work.call.name),
+            writes=step.writes,
             signal=work.signal,
             failures=work.failures,
             fetches=work.clean,
             alternatives=len(work.untried),
             switched=work.source.switched,
-            missing=self._is_missing(work),
+            missing=work.last and not work.fetches and _is_missing(work),
             agreeing=self._agreeing(work),
             landed=work.landed,
             matters=step.critical,
             steps_left=self._steps_left,
-            steps_needed=len(self._plan.steps) - work.index + (0 if self._consulted else 1),
+            steps_needed=len(self._plan.steps) - len(self._results) + (not self._consulted),
             last=work.last,
             tool=work.source.calls[work.position].name,
             wanted=work.call.name,
             target=work.untried[0].target if work.untried else "",
         )
-
-    def _is_missing(self, work: _Work) -> bool:
-        if work.signal and not self._writes(work.call.name):
-            return False  # nothing has come back yet
-        return work.last and not work.fetches and bool(self._plan.steps[work.index].needed)
 
     def _agreeing(self, work: _Work) -> int:
         if len(work.fetches) < 2:
@@ -273,7 +265,7 @@ class PlanExecutor:
         return max(Counter(self._keys(work)).values())
 
     def _keys(self, work: _Work) -> list[str]:
-        needed = self._plan.steps[work.index].needed
+        needed = work.step.needed
         return [canonical([get(answer, path) for path in needed]) for answer in work.fetches]
 
     def _accept(self, work: _Work) -> None:
@@ -286,7 +278,7 @@ class PlanExecutor:
             answer = work.fetches[best]
         resent = work.signal == "refused" and work.tried_again  # the first sending went through
         done = not work.signal or work.fetches or work.landed or resent
-        self._unfinished |= self._plan.steps[work.index].critical and not done
+        self._unfinished |= work.step.critical and not done
         self._results.append(answer)
         if answer is not MISSING:
             self._knowledge.results.append((work.call, answer))
@@ -316,7 +308,7 @@ class PlanExecutor:
                 value = parse_result(result.content)
                 landed = self._shows(work.call, value)
                 self._knowledge.results.append((read, value))
-                if landed and not self._lacks(work.index, value):
+                if landed and not _lacks(value, work.step.needed):
                     work.fetches.append(value)
                 return landed
         return False
@@ -354,6 +346,15 @@ class PlanExecutor:
         parts.append(FAILURE if self._unfinished and self._honest else SUCCESS)
         for _ in range(_CONSULTATIONS):
             yield from self._act(Say(" ".join(parts)))
+
+
+def _lacks(answer: Json, needed: Sequence[Path]) -> bool:
+    return any(get(answer, path) in _EMPTY for path in needed)
+
+
+def _is_missing(work: _Work) -> bool:
+    """Whether a needed value is lacking; after a failed read nothing has come back yet."""
+    return bool(work.step.needed) and (work.step.writes or not work.signal)
 
 
 def _shared(call: ToolCall, write: ToolCall) -> bool:

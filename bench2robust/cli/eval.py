@@ -121,18 +121,16 @@ def _plan(job: Job) -> str:
         "modes": ", ".join(mode.name for mode in job.modes),
         "faults": _faults(job),
         "seeds": ", ".join(map(str, config.seeds)),
-        "episodes": f"{job.total:,} at most {config.max_steps} steps each",
+        "episodes": f"{job.total:,}, of at most {config.max_steps} steps",
         "folder": str(job.folder),
     }
     return "\n".join(f"{name:9} {text}" for name, text in lines.items())
 
 
 def _faults(job: Job) -> str:
-    profiles = {mode.settings.profile.name: mode.settings.profile for mode in job.modes}
-    return "; ".join(
-        f"{name}: P(clean)={p.clean:g}, B={p.budget}, K_max={p.max_consecutive}"
-        for name, p in profiles.items()
-    )
+    profiles = [mode.settings.profile for mode in job.modes if mode.kind != "clean"]
+    shown = (f"P(clean)={p.clean:g} B={p.budget} K_max={p.max_consecutive}" for p in profiles)
+    return "; ".join(dict.fromkeys(shown)) or "none"
 
 
 def _run(job: Job) -> RunResult:

@@ -60,7 +60,7 @@ SideOption: TypeAlias = Annotated[
     typer.Option(help="The side that S2 blocks: random, primary, alternative, first_called."),
 ]
 TasksOption: TypeAlias = Annotated[
-    str | None, typer.Option(help="test, train, all, N of them, or ids such as a,b.")
+    str | None, typer.Option(help="test, train, all, N of them, or ids such as a,b or 5,")
 ]
 
 

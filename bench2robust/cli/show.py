@@ -50,9 +50,16 @@ def _drawn(table: Table) -> RichTable:
         caption=escape(table.note),
         caption_justify="left",
         box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
     )
-    for column, right in zip(table.columns, table.numeric, strict=True):
-        drawn.add_column(escape(column), justify="right" if right else "left")
+    for position, (column, right) in enumerate(zip(table.columns, table.numeric, strict=True)):
+        drawn.add_column(
+            escape(column),
+            justify="right" if right else "left",
+            overflow="fold",
+            no_wrap=position < 2,  # what a row is about must stay readable on a narrow terminal
+        )
     for row in table.rows:
         drawn.add_row(*map(escape, row))
     return drawn

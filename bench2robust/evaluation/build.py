@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, TypedDict
 
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import canonical, parse_result
@@ -21,6 +21,11 @@ from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultR
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
 __all__ = ["RecordBuilder"]
+
+
+class _Adoption(TypedDict):
+    wrong: int
+    adopted: int
 
 
 class RecordBuilder:
@@ -150,9 +155,12 @@ class RecordBuilder:
         if episode.settings.scenario != "S3":
             return False
         called = {call.name for call in seen.calls}
-        offered = self._offered[episode.settings.alternatives]
-        members = [self._relations.classes[name] & offered for name in episode.scenario.classes]
-        return any(m <= called for m in members) and not seen.untold_write()
+        # A member that nobody could call, for want of anything to call it with, need not be.
+        known = "\n".join((episode.task.user.text(), *seen.contents))
+        callable_ = {call.name for call in self._domain.probes(known, frozenset())} | called
+        members = [self._relations.classes[name] & callable_ for name in episode.scenario.classes]
+        with_choice = [m for m in members if len(m) > 1] or [frozenset[str]().union(*members)]
+        return any(m and m <= called for m in with_choice) and not seen.untold_write()
 
     def _dialogue(self, episode: Episode) -> list[dict[str, Any]]:
         return [self._event(turn, episode.observed.entries) for turn in episode.turns]
@@ -189,6 +197,11 @@ class _Reading:
         self._wrong: set[tuple[object, ...]] = set()
         self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
 
+    @property
+    def contents(self) -> list[str]:
+        """The text of every result that the agent saw."""
+        return [entry.result.content for entry in self.episode.observed.entries]
+
     @cached_property
     def executed(self) -> list[LogEntry | None]:
         """For each observed call, what really ran; None for a blocked or rejected one."""
@@ -220,7 +233,7 @@ class _Reading:
             "executed": event.executed,
             "committed": event.committed,
             "changes": [[show(c.path), c.before, c.after] for c in event.changes],
-            "adopted": self._adopted(event) if event.changes else 0,
+            **self._adoption(event),
             "reaction": reaction(self.calls, event.index, self.relations) if delivered else "none",
             "latency": event.latency,
             "retry_after": event.retry_after,
@@ -230,14 +243,17 @@ class _Reading:
         episode = self.episode
         return episode.ended == "step_limit" and episode.turns[-1] == ("tool", step)
 
-    def _adopted(self, event: FaultEvent) -> int:
+    def _adoption(self, event: FaultEvent) -> _Adoption:
         # A value that is corrupted again is the same wrong value: adopting it counts once.
         key = (event.tool, canonical(self.calls[event.index].arguments))
         fresh = [c for c in event.changes if (*key, c.path, canonical(c.after)) not in self._wrong]
         self._wrong.update((*key, c.path, canonical(c.after)) for c in fresh)
         wrong = [leaf for change in fresh for leaf in scalars(change.after)]
+        if not wrong:
+            return {"wrong": 0, "adopted": 0}
         true = (parse_result(e.result.content) for e in self.episode.executed.entries)
-        return wrong_values_used(wrong, self._later(event.index), self._told, true)
+        used = wrong_values_used(wrong, self._later(event.index), self._told, true)
+        return {"wrong": len(wrong), "adopted": used}
 
     def _later(self, step: int) -> list[str]:
         turns = self.episode.turns

@@ -59,7 +59,8 @@ def _joined(value: Any) -> Any:
     """Accept N or a list of ids for ``tasks``, which is kept as text."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    return ",".join(map(str, value)) if isinstance(value, list) else value
+    # The comma at the end keeps the id of a list of one apart from a number of tasks.
+    return "".join(f"{task_id}," for task_id in value) if isinstance(value, list) else value
 
 
 class _Settings(BaseModel):
@@ -123,7 +124,8 @@ class EvalConfig(_Settings):
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
         tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default) or task
-            ids; by default ``test`` for the built-in data and ``all`` for other data.
+            ids (a single number as ``5,``); by default ``test`` for the built-in data and
+            ``all`` for other data.
         faults: a fault profile: a name, a file, or a mapping such as ``{base: paper, budget: 3}``.
         sweep: rows of a severity sweep; a mode with faults runs once per row, as ``mode@label``.
         side: which side of a class S2 blocks.

@@ -202,8 +202,11 @@ def exercised(records: Records) -> Rate:
 
 
 def adoption(records: Records) -> Rate:
-    """Return how many seen silent faults left a wrong value that was used later."""
-    rows = [row for record in records for row in record["faults"] if row["changes"] and row["seen"]]
+    """Return how many seen silent faults with a new wrong value saw one used later.
+
+    Emptied fields leave no value to use, and a value that is corrupted again counts once.
+    """
+    rows = [row for record in records for row in record["faults"] if row["wrong"] and row["seen"]]
     return Rate(sum(row["adopted"] > 0 for row in rows), len(rows))
 
 

@@ -37,8 +37,10 @@ class FaultRow(TypedDict):
     committed: bool
     changes: list[list[Any]]
     """Silent faults: [path text, value before, value after] for each changed field."""
+    wrong: int
+    """Silent faults: how many wrong values came with this fault for the first time."""
     adopted: int
-    """How many of the wrong values, new with this fault, were later used in a call or told."""
+    """How many of those were later used in a call or told to the user."""
     reaction: Literal["retry", "switch", "verify", "other", "none"]
     """What the next tool call was: see :func:`~bench2robust.evaluation.reactions.reaction`."""
     latency: float
@@ -86,8 +88,8 @@ class EpisodeRecord(TypedDict):
     viable_unused: bool
     """A transfer was made while a member of a blocked or failing class had not been tried."""
     abstained: bool
-    """S3: correct abstention (a transfer, after every member of one blocked class was called, no
-    write with an argument never told or observed, no claim of success)."""
+    """S3: correct abstention (a transfer, after every member of one blocked class was called that
+    could be, no write with an argument never told or observed, no claim of success)."""
     claims_success: bool
     duplicate_attempts: int
     duplicate_effects: int

@@ -21,22 +21,22 @@ def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
     """Return the tasks that ``spec`` names.
 
     Args:
-        spec: ``train``, ``test``, ``all``, comma-separated task ids, or any of these followed by
-            ``:N`` for N of them, spread evenly.
+        spec: ``train``, ``test``, ``all``, one of these followed by ``:N`` for N of them, spread
+            evenly, or task ids, each but the last followed by a comma.
 
     Raises:
         UnknownNameError: a task or split does not exist.
         UsageError: there is no such number of tasks.
     """
     name, colon, count = spec.rpartition(":")
-    if colon and count.isdecimal():
+    if colon and name in _SPLITS and count.isdecimal():
         return _spread(select_tasks(domain, name), int(count))
     if spec in _SPLITS:
         tasks = tuple(domain.tasks(None if spec == "all" else spec))
         if not tasks:
             raise UsageError(f"tasks: {domain.name} has no {spec} tasks; use all or task ids.")
         return tasks
-    ids = [part.strip() for part in spec.split(",")]
+    ids = [part.strip() for part in spec.removesuffix(",").split(",")]
     known = {task.id for task in domain.tasks()}
     for task_id in ids:
         if task_id not in known:

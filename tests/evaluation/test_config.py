@@ -21,7 +21,7 @@ def test_short_forms() -> None:
     assert config.tasks == "20"
     assert EvalConfig.read({"seeds": "7,9"}).seeds == (7, 9)
     assert EvalConfig.read({"seeds": "2"}).seeds == (0, 1)
-    assert EvalConfig.read({"tasks": ["a", "b"]}).tasks == "a,b"
+    assert EvalConfig.read({"tasks": ["a", "b"]}).tasks == "a,b,"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def record(task: str = "t", seed: int = 0, success: bool = True, **more: Any) ->
 
 def row(delivered: str | None, planned: str | None = None, **more: Any) -> Any:
     base = {"planned": planned or delivered, "delivered": delivered, "seen": delivered is not None}
-    return {**base, "changes": [], "adopted": 0, "reaction": "retry", **more}
+    return {**base, "changes": [], "wrong": 0, "adopted": 0, "reaction": "retry", **more}
 
 
 def test_only_played_tasks_without_a_judge_are_scored() -> None:
@@ -145,10 +145,11 @@ def test_exercised_means_that_something_landed() -> None:
 
 
 def test_adoption_is_per_seen_silent_fault() -> None:
-    changed = {"changes": [["total", 40.0, 44.0]]}
+    changed = {"changes": [["total", 40.0, 44.0]], "wrong": 1}
     records = [
         record(faults=[row("factual_error", adopted=2, **changed), row("stale", **changed)]),
         record(faults=[row("timeout"), row("stale", seen=False, adopted=0, **changed)]),
+        record(faults=[row("partial", changes=[["items", [1], []]])]),
     ]
     assert metrics.adoption(records) == Rate(1, 2)
 

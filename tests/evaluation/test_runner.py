@@ -168,6 +168,8 @@ def test_selecting_tasks(desk: Domain) -> None:
         ids("refund_2")
     with pytest.raises(UnknownNameError, match="'train'"):
         ids("trian")
+    with pytest.raises(UnknownNameError, match="'refund_1:2'"):
+        ids("refund_1:2")
     for count in ("all:4", "all:0"):
         with pytest.raises(UsageError, match="there are 3"):
             ids(count)
@@ -180,6 +182,9 @@ def test_the_default_tasks(desk: Domain) -> None:
     assert ids() == ["refund_1", "look_2"]
     assert ids(data="somewhere") == ["refund_1", "look_2", "hand_3"]
     assert ids(tasks=1) == ["refund_1"]
+    assert ids(tasks=["hand_3"]) == ["hand_3"]
+    with pytest.raises(UnknownNameError, match="'1'"):
+        ids(tasks=[1])  # an id, not a number of tasks
 
 
 def test_notes_on_a_suite(desk: Domain) -> None:

@@ -51,11 +51,19 @@ def _read_summary(arguments: Arguments, results: list[Json]) -> Json | None:
 
 @lenient
 def _read_summary_and_items(arguments: Arguments, results: list[Json]) -> Json | None:
-    order = _read_summary(arguments, results)
-    if order is None:
-        return None
+    order, items = _read_summary(arguments, results), _read_items(arguments, results)
+    return None if order is None or items is None else {**order, **items}
+
+
+def _ask_items(arguments: Arguments, known: Knowledge) -> list[ToolCall] | None:
+    return [ToolCall("check_order_item_availability", {"order_id": arguments.get("order_id")})]
+
+
+@lenient
+def _read_items(arguments: Arguments, results: list[Json]) -> Json | None:
     keys = ("name", "product_id", "item_id", "price", "options")
-    return {**order, "items": [{key: item[key] for key in keys} for item in results[1]["items"]]}
+    items = [{key: item[key] for key in keys} for item in results[-1]["items"]]
+    return {"order_id": arguments["order_id"], "items": items}
 
 
 def _ask_each_order(arguments: Arguments, known: Knowledge) -> list[ToolCall] | None:
@@ -106,6 +114,14 @@ ORDER = FallbackClass(
             _ask_summaries,
             _read_summary,
             _ASK_WHO,
+        ),
+        FallbackPath(
+            "get_order_details",
+            "check_order_item_availability",
+            "some",
+            "the items with their ids, options and prices; no status, payment, address or shipments",
+            _ask_items,
+            _read_items,
         ),
         FallbackPath(
             "get_orders_for_user",
