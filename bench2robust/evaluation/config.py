@@ -15,6 +15,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
+from bench2robust.memory import memory_digest, posteriors, read_choice
 
 __all__ = ["MODES", "EvalConfig", "ModeKind", "SweepPoint"]
 
@@ -116,6 +117,10 @@ class EvalConfig(_Settings):
         modes: ``clean``: stock tools, no faults; ``inject``: stock tools and faults;
             ``inject_alt``: alternative tools, faults, S1 or S2 drawn by key; ``s3``: alternative
             tools, faults, every path blocked.
+        memory: memory blocks; every agent runs with each. ``none``, ``dynamic``, ``static``,
+            ``shuffled``, ``full`` or ``placebo``, with ``+online`` to update it between rounds and
+            with ``:FILE`` for the posteriors; or the file alone.
+        memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
         tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default) or task
@@ -140,6 +145,8 @@ class EvalConfig(_Settings):
     modes: Annotated[
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
+    memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    memory_round: int = Field(100, ge=1)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4), min_length=1
@@ -163,6 +170,9 @@ class EvalConfig(_Settings):
                 raise ValueError(f"{name} holds something twice: {', '.join(map(str, given))}")
         if self.scenario and "inject_alt" not in self.modes:
             raise ValueError("scenario applies to the mode inject_alt, which is not among modes")
+        memories = [read_choice(text).label for text in self.memory]
+        if len(set(memories)) < len(memories):
+            raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
         labels = [point.label for point in self.sweep]
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
@@ -183,7 +193,9 @@ class EvalConfig(_Settings):
             label: profile.model_dump(mode="json", exclude={"name"})
             for label, profile in self.profiles().items()
         }
-        return {**settings, "builtin": self.data is None, "profiles": profiles}
+        choices = [read_choice(text) for text in self.memory]
+        memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
+        return {**settings, "builtin": self.data is None, "profiles": profiles, "memory": memory}
 
     def hash(self, suite: str) -> str:
         """Return 12 hexadecimal digits that identify the results, given the suite's digest."""

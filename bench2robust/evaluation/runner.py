@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
@@ -17,6 +17,8 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.arms import Arm, make_arms
+from bench2robust.evaluation.blocks import Blocks
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.config import EvalConfig
@@ -24,7 +26,7 @@ from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.modes import Mode, expand_modes
 from bench2robust.evaluation.play import act
 from bench2robust.evaluation.record import EpisodeRecord, Status
-from bench2robust.evaluation.store import Store
+from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
 
 __all__ = ["Job", "Progress", "RunResult", "make_job", "run"]
@@ -47,12 +49,12 @@ class Job:
     domain: Domain
     tasks: tuple[Task, ...]
     modes: tuple[Mode, ...]
+    arms: tuple[Arm, ...]
 
     @property
     def total(self) -> int:
         """How many cells there are."""
-        config = self.config
-        return len(config.agents) * len(self.modes) * len(config.seeds) * len(self.tasks)
+        return len(self.arms) * len(self.modes) * len(self.config.seeds) * len(self.tasks)
 
     @property
     def folder(self) -> Path:
@@ -79,10 +81,10 @@ class RunResult(NamedTuple):
 
 
 def make_job(config: EvalConfig, domain: Domain) -> Job:
-    """Select tasks and modes.
+    """Select tasks, modes and arms.
 
     Raises:
-        UsageError: a task, or a tool that the fault profile names, does not exist.
+        UsageError: a task, a tool that the fault profile names, or a memory does not exist.
     """
     modes = expand_modes(config)
     tools = [spec.name for spec in domain.tools(alternatives=True)]
@@ -92,7 +94,7 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     if not spec or spec.isdecimal():
         default = "test" if config.data is None else "all"
         spec = f"{default}:{spec}" if spec else default
-    return Job(config, domain, select_tasks(domain, spec), modes)
+    return Job(config, domain, select_tasks(domain, spec), modes, make_arms(config, domain))
 
 
 def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
@@ -122,7 +124,7 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
 
 
 class _Cell(NamedTuple):
-    agent: str
+    arm: Arm
     mode: Mode
     task: Task
     seed: int
@@ -140,22 +142,27 @@ class _Runner:
         self._progress = progress
         self._done = len(store.finished)
         self._builder = RecordBuilder(job.domain, job.config.transcripts)
+        self._blocks = Blocks(job.domain, job.arms)
+        if self._blocks.learning and self._done:
+            for record in read_records(job.folder):
+                self._blocks.note(record)
 
     def run_in_turn(self) -> None:
         """Play one cell after the other."""
-        for cell in self._open_cells():
-            started = perf_counter()
-            playing = self._play(cell)
-            try:
-                while True:
-                    next(playing)
-            except StopIteration as end:
-                self._keep(end.value, perf_counter() - started)
+        for cells in self._rounds():
+            for cell in cells:
+                started = perf_counter()
+                playing = self._play(cell)
+                try:
+                    while True:
+                        next(playing)
+                except StopIteration as end:
+                    self._keep(end.value, perf_counter() - started)
 
     async def run_interleaved(self, concurrency: int) -> None:
         """Play up to ``concurrency`` cells at a time, taking turns after each action."""
-        cells = self._open_cells()
-        await asyncio.gather(*(self._work(cells) for _ in range(concurrency)))
+        for cells in self._rounds():
+            await asyncio.gather(*(self._work(cells) for _ in range(concurrency)))
 
     async def _work(self, cells: Iterator[_Cell]) -> None:
         for cell in cells:
@@ -168,16 +175,33 @@ class _Runner:
             except StopIteration as end:
                 self._keep(end.value, perf_counter() - started)
 
-    def _open_cells(self) -> Iterator[_Cell]:
-        """Yield what is still to be played; the agents of one cell share its certificate."""
-        job, finished = self._job, self._store.finished
-        for mode, seed, task in product(job.modes, job.config.seeds, job.tasks):
-            agents = [a for a in job.config.agents if (a, mode.name, task.id, seed) not in finished]
-            if agents:
+    def _rounds(self) -> Iterator[Iterator[_Cell]]:
+        """Yield the cells in rounds, each to be finished before the next.
+
+        An online memory sees the episodes of earlier rounds only; without one there is one round.
+        """
+        job = self._job
+        if not self._blocks.learning:
+            yield self._open_cells(product(job.modes, job.config.seeds, job.tasks))
+            return
+        for mode in job.modes:
+            places = product((mode,), job.config.seeds, job.tasks)
+            while part := list(islice(places, job.config.memory_round)):
+                yield self._open_cells(part)
+                self._blocks.learn(mode, [(task.id, seed) for _, seed, task in part])
+
+    def _open_cells(self, places: Iterable[tuple[Mode, int, Task]]) -> Iterator[_Cell]:
+        """Yield what is still to be played; the arms of one cell share its certificate."""
+        finished = self._store.finished
+        for mode, seed, task in places:
+            arms = [
+                a for a in self._job.arms if (a.label, mode.name, task.id, seed) not in finished
+            ]
+            if arms:
                 scenario = mode.scenario(task.id, seed)
                 status, reason = self._verdict(mode, task, seed, scenario)
-                for agent in agents:
-                    yield _Cell(agent, mode, task, seed, scenario, status, reason)
+                for arm in arms:
+                    yield _Cell(arm, mode, task, seed, scenario, status, reason)
 
     def _verdict(
         self, mode: Mode, task: Task, seed: int, scenario: Scenario | None
@@ -206,18 +230,24 @@ class _Runner:
                 settings = cell.mode.around(cell.scenario)
                 episode = Episode(domain, cell.task, cell.seed, settings)
                 brief = Brief(
-                    domain, cell.task, episode.opening, settings.alternatives, settings.max_steps
+                    domain,
+                    cell.task,
+                    episode.opening,
+                    settings.alternatives,
+                    settings.max_steps,
+                    self._blocks.text(cell.arm, cell.mode),
                 )
-                yield from act(make_agent(cell.agent, brief).run(), episode)
-                return self._builder.build(episode, cell.agent, cell.mode.name)
+                yield from act(make_agent(cell.arm.agent, brief).run(), episode)
+                return self._builder.build(episode, cell.arm.label, cell.mode.name)
             except Exception as error:
                 status, reason = "infra_error", _describe(error)
         return self._builder.unplayed(
-            cell.agent, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
+            cell.arm.label, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
         )
 
     def _keep(self, record: EpisodeRecord, seconds: float) -> None:
         self._store.append(record, seconds)
+        self._blocks.note(record)
         self.played += 1
         self.broken += record["status"] == "infra_error"
         self._progress(self._done + self.played)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from bench2robust.evaluation import metrics
+from bench2robust.evaluation.memory_tables import variants_table
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
 
@@ -25,6 +26,7 @@ def summary_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
     tables = (
         _pass_rates(everything),
         _strategies(scored, "realized"),
+        variants_table(scored),
         _sweep(scored),
         _faults(scored),
         _honesty(scored),
