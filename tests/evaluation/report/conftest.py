@@ -14,13 +14,13 @@ from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.store import Store
 
 BASE = {
-    "schema": 1, "agent": "a", "mode": "inject", "task": "t", "seed": 0, "intent": "plain",
+    "schema": 2, "agent": "a", "mode": "inject", "task": "t", "seed": 0, "intent": "plain",
     "flags": [], "scenario": "S1", "realized": None, "blocked": [], "classes": [], "side": "",
     "status": "ok", "reason": "", "success": True, "state": True, "communicated": True,
     "matched": 1, "required": 1, "reward": 1.0, "steps": 4, "calls": 2, "ended": "user",
     "transferred": False, "gold_transfer": False, "viable_unused": False, "abstained": False,
     "claims_success": False, "duplicate_attempts": 0, "duplicate_effects": 0,
-    "verified_retries": 0, "false_claims": False, "rate_limit_violations": 0,
+    "looked_first": 0, "faultable_calls": 1, "false_claims": False, "rate_limit_violations": 0,
     "sim_seconds": 9.0, "tokens": None, "cost": None, "faults": [], "events": [],
 }  # fmt: skip
 

@@ -161,7 +161,7 @@ def test_the_same_table_as_in_the_run(report: Report) -> None:
         "decodeURIComponent(document.querySelector("
         "'#table-pass_rates [download$=csv]').href.split(',').slice(1).join(','))"
     )
-    assert csv.startswith("Agent,Clean,Inject,Inject + alt\nscripted:naive,100.0")
+    assert csv.startswith("Agent,Clean,Inject,Inject + alt,Gap: inject,")
 
 
 def test_the_theme_follows_the_system_and_the_button(report: Report) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench2robust.core.errors import UsageError
+from bench2robust.evaluation.record import SCHEMA_VERSION
 from bench2robust.evaluation.report.load import load
 from bench2robust.evaluation.report.pack import Packer
 from bench2robust.evaluation.store import read_records
@@ -101,6 +102,6 @@ def test_bad_input_is_named(make_run: Any, record: Any, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no episode"):
         load([make_run(tmp_path / "empty", [])])
     manifest = run / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"schema": 1', '"schema": 0'))
+    manifest.write_text(manifest.read_text().replace(f'"schema": {SCHEMA_VERSION}', '"schema": 0'))
     with pytest.raises(UsageError, match="records of schema 0"):
         load([run])
