@@ -14,7 +14,8 @@ help: ## list the targets
 demo: $(READY) ## evaluate three scripted agents with and without faults (no model, no download)
 	$(BIN)/bench2robust eval --domain retail \
 		--agent scripted:naive --agent scripted:retry --agent scripted:retry_switch \
-		--modes clean,inject,inject_alt --seeds 5 --out runs/demo
+		--modes clean,inject,inject_alt --seeds 5 --transcripts --out runs/demo
+	$(BIN)/bench2robust report runs/demo
 
 test: $(READY) ## run the whole test suite
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS)

@@ -16,6 +16,7 @@ from bench2robust.agents.base import (
     Say,
     Unreadable,
 )
+from bench2robust.agents.memory import follow
 from bench2robust.agents.moves import Move, Situation, Strategy
 from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.agents.strategies import STRATEGIES
@@ -41,10 +42,13 @@ __all__ = [
     "make_agent",
 ]
 
+MEMORY = "scripted:memory"
+"""The agent whose strategy is what the memory block of its prompt says."""
+
 
 def agent_names() -> tuple[str, ...]:
     """Return the names that :func:`make_agent` knows."""
-    return tuple(f"scripted:{name}" for name in STRATEGIES)
+    return (*(f"scripted:{name}" for name in STRATEGIES), MEMORY)
 
 
 def check_agent(spec: str) -> str:
@@ -69,6 +73,8 @@ def make_agent(spec: str, brief: Brief) -> Agent:
     Raises:
         UnknownNameError: no agent has that name.
     """
+    if spec == MEMORY:
+        return ScriptedAgent(spec, brief, follow(brief.memory))
     kind, _, name = spec.partition(":")
     if kind != "scripted" or name not in STRATEGIES:
         raise UnknownNameError("agent", spec, agent_names())

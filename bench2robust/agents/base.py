@@ -81,6 +81,7 @@ class Brief(NamedTuple):
         opening: the user's first message.
         alternatives: whether the alternative tools are offered.
         max_steps: how many actions the agent has.
+        memory: the memory block of the system prompt; empty without one.
     """
 
     domain: Domain
@@ -88,3 +89,4 @@ class Brief(NamedTuple):
     opening: str
     alternatives: bool
     max_steps: int
+    memory: str = ""

@@ -254,6 +254,9 @@ class PlanExecutor:
             steps_left=self._steps_left,
             steps_needed=len(self._plan.steps) - len(self._results) + (not self._consulted),
             last=work.last,
+            tool=work.source.calls[work.position].name,
+            wanted=work.call.name,
+            target=work.untried[0].target if work.untried else "",
         )
 
     def _agreeing(self, work: _Work) -> int:

@@ -49,6 +49,9 @@ class Situation(NamedTuple):
         steps_left: how many steps the episode has left.
         steps_needed: how many the rest of the work takes if nothing fails.
         last: the call is the last (or only) one of its path; else another completes it.
+        tool: the tool that was called.
+        wanted: the tool whose facts are wanted; another than ``tool`` on an alternative path.
+        target: the tool of the next untried alternative path; empty if none is left.
     """
 
     writes: bool
@@ -64,6 +67,9 @@ class Situation(NamedTuple):
     steps_left: int
     steps_needed: int
     last: bool
+    tool: str = ""
+    wanted: str = ""
+    target: str = ""
 
 
 Strategy: TypeAlias = Callable[[Situation], Move]

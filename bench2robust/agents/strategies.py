@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench2robust.agents.moves import Move, Situation, Strategy
 
-__all__ = ["STRATEGIES"]
+__all__ = ["STRATEGIES", "TRIES", "careful_write", "retry"]
 
-_TRIES = 3
+TRIES = 3
 """Calls before a failing path counts as down: one more than K_max of the default profile."""
 
 
@@ -19,7 +19,7 @@ def retry(s: Situation) -> Move:
     """Repeat a failing call; hand over when it keeps failing."""
     if s.signal in ("", "refused"):
         return Move.PROCEED
-    return Move.RETRY if s.failures < _TRIES else Move.ABSTAIN
+    return Move.RETRY if s.failures < TRIES else Move.ABSTAIN
 
 
 def retry_switch(s: Situation) -> Move:
@@ -31,25 +31,26 @@ def retry_switch(s: Situation) -> Move:
 def cautious(s: Situation) -> Move:
     """As ``retry_switch``, but trust only what was seen twice, and look before resending."""
     if s.writes:
-        return _careful_write(s)
+        return careful_write(s)
     if s.signal not in ("", "refused"):
-        seen = s.agreeing and s.failures >= _TRIES
+        seen = s.agreeing and s.failures >= TRIES
         return Move.PROCEED if seen else retry_switch(s)
     affordable = s.steps_left > s.steps_needed + 4  # room for a few failures on the way
     if s.signal or not (s.last and s.matters and affordable):
         return Move.PROCEED
     if s.missing:
-        return Move.VERIFY if s.fetches < _TRIES else _switch_or_proceed(s)
+        return Move.VERIFY if s.fetches < TRIES else _switch_or_proceed(s)
     margin = 2 * s.agreeing - s.fetches  # of those that agree over all others
     return Move.VERIFY if margin < 2 and s.fetches < 5 else Move.PROCEED
 
 
-def _careful_write(s: Situation) -> Move:
+def careful_write(s: Situation) -> Move:
+    """After a write that seems to have failed, look whether it landed before sending it again."""
     if s.signal in ("", "refused") or s.landed:
         return Move.PROCEED
     if s.landed is None:
         return Move.VERIFY
-    return Move.RETRY if s.failures < _TRIES else Move.ABSTAIN
+    return Move.RETRY if s.failures < TRIES else Move.ABSTAIN
 
 
 def _switch_or_proceed(s: Situation) -> Move:
@@ -63,7 +64,7 @@ def escalate(s: Situation) -> Move:
 
 def blind_retry(s: Situation) -> Move:
     """Repeat whatever fails, refusals and lost writes included, and never do anything else."""
-    return Move.RETRY if s.signal and s.failures <= _TRIES else Move.PROCEED
+    return Move.RETRY if s.signal and s.failures <= TRIES else Move.PROCEED
 
 
 STRATEGIES: dict[str, tuple[Strategy, bool]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, replay
+from bench2robust.cli import certify, compare, eval, inspect, memory, replay, report
 
 __all__ = ["app"]
 
@@ -18,7 +18,9 @@ app = typer.Typer(
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
 app.command()(compare.compare)
+app.command()(report.report)
 app.command()(replay.replay)
+app.add_typer(memory.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)

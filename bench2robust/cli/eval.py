@@ -70,6 +70,13 @@ def evaluate(
         str | None,
         typer.Option(help="Of clean, inject, inject_alt, s3. [default: the first three]"),
     ] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory blocks, separated by commas: of none, dynamic, static, shuffled, full, "
+            "placebo, with +online and :FILE; or a file."
+        ),
+    ] = None,
     scenario: Annotated[
         str | None, typer.Option(help="S1, S2 or S3 for every inject_alt episode.")
     ] = None,
@@ -98,8 +105,9 @@ def evaluate(
 ) -> None:
     """Evaluate agents on tasks, with and without faults.
 
-    Every (mode, seed, task) cell is played by every agent; all meet the same faults. A run can be
-    stopped at any instant: the same command goes on where it was.
+    Every (mode, seed, task) cell is played by every agent with every memory block, for every user;
+    all meet the same faults. A run can be stopped at any instant: the same command goes on where
+    it was.
 
     For example:
 
@@ -107,6 +115,7 @@ def evaluate(
     * `bench2robust eval --config configs/eval/table14.yaml --tasks 100`
     * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
+    * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
     """
@@ -119,6 +128,7 @@ def evaluate(
         "budget_tokens": budget_tokens,
         "budget_usd": budget_usd,
         "modes": modes,
+        "memory": memory,
         "scenario": scenario,
         "seeds": seeds,
         "tasks": tasks,
@@ -151,6 +161,7 @@ def _plan(job: Job) -> str:
     lines = {
         "domain": f"{config.domain}, {config.data or 'built-in data'}, {len(job.tasks)} tasks",
         "agents": ", ".join(config.agents),
+        "memory": ", ".join(config.memory),
         "modes": ", ".join(mode.name for mode in job.modes),
         "faults": _faults(job),
         "seeds": ", ".join(map(str, config.seeds)),

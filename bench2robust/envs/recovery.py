@@ -39,7 +39,7 @@ FIELDS = (
     *("writes", "switched", "missing", "matters", "last", "looked", "landed"),
     *("failures", "fetches", "alternatives", "agreeing", "steps_left", "steps_needed"),
 )
-"""What each element of an observation holds."""
+"""What each element of an observation holds; the names of tools are not among it."""
 
 _ONE_HOT = {name: tuple(float(name == other) for other in SIGNALS) for name in SIGNALS}
 

@@ -18,9 +18,16 @@ from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.rendering import render_dialogue
-from bench2robust.envs.setup import check_choice, check_keywords, episode_settings, suite_metadata
+from bench2robust.envs.setup import (
+    check_choice,
+    check_keywords,
+    episode_settings,
+    memory_text,
+    suite_metadata,
+)
 from bench2robust.envs.spaces import Utf8Text
 from bench2robust.injectors.scenarios import Side
+from bench2robust.memory import system_text
 
 __all__ = ["Observation", "RetailEnv", "Source"]
 
@@ -49,10 +56,11 @@ class RetailEnv(gym.Env[Observation, str]):
     **Observation**: ``text`` is what the action brought back, ``source`` tells from where
     (:class:`Source`), ``turn`` is how many steps were taken.
 
-    **Info**: ``messages``, the dialogue so far as OpenAI chat messages that start with the policy,
-    and ``tools``, the OpenAI list of tools; both are to be read only. When the episode has ended
-    also ``outcome`` (:class:`~bench2robust.core.domain.Outcome`) and ``episode`` (task, seed,
-    scenario, blocked tools, delivered faults, steps, and how it ended).
+    **Info**: ``messages``, the dialogue so far as OpenAI chat messages that start with the policy
+    (followed by the memory block), and ``tools``, the OpenAI list of tools; both are to be read
+    only. When the episode has ended also ``outcome``
+    (:class:`~bench2robust.core.domain.Outcome`) and ``episode`` (task, seed, scenario, blocked
+    tools, delivered faults, steps, and how it ended).
 
     **Reward**: 0 until the end; then, with ``success``, 1 if the task is completed and else 0;
     with ``partial_credit``, equation 2.
@@ -71,6 +79,8 @@ class RetailEnv(gym.Env[Observation, str]):
         alternatives: whether the alternative tools are offered. S2 needs them.
         faults: a fault profile: a name, the path of a YAML file, or a mapping.
         side: which side of a fallback class S2 blocks.
+        memory: the memory block: ``none``, ``dynamic``, ``static``, ``shuffled``, ``full`` or
+            ``placebo``, with ``:FILE`` for the posteriors; or the file alone.
         user: who the customer is: ``scripted``.
         reward: ``success`` or ``partial_credit``.
         benchmark_version: if given, the version that must be installed.
@@ -93,6 +103,7 @@ class RetailEnv(gym.Env[Observation, str]):
         alternatives: bool = False,
         faults: str | Mapping[str, Any] = "paper",
         side: Side = "random",
+        memory: str = "none",
         user: Literal["scripted"] = "scripted",
         reward: Reward = "success",
         benchmark_version: str | None = None,
@@ -115,7 +126,8 @@ class RetailEnv(gym.Env[Observation, str]):
             turn=gym.spaces.Discrete(max_steps + 1),
         )
         self.action_space = Utf8Text()
-        self._policy = plain("system", domain.policy)
+        block = memory_text(memory, domain, alternatives)
+        self._policy = plain("system", system_text(domain.policy, block))
         self._tools = [spec.openai() for spec in domain.tools(alternatives)]
         self._messages: list[Message] = []
         self._episode: Episode | None = None

@@ -11,12 +11,14 @@ from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.envs.episode import EpisodeSettings
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.injectors.scenarios import Side
+from bench2robust.memory import block, posteriors, read_choice
 
 __all__ = [
     "BENCHMARK_VERSION",
     "check_choice",
     "check_keywords",
     "episode_settings",
+    "memory_text",
     "suite_metadata",
 ]
 
@@ -64,6 +66,20 @@ def episode_settings(
         side=check_choice("side", side, get_args(Side)),
         max_steps=max_steps,
     )
+
+
+def memory_text(memory: str, domain: Domain, alternatives: bool) -> str:
+    """Return the memory block that an environment's agent gets.
+
+    Raises:
+        UsageError: there is no such memory, or it is an online one.
+    """
+    if not isinstance(memory, str):
+        raise UsageError(f"memory must be a text such as 'full', not {memory!r}")
+    choice = read_choice(memory)
+    if choice.online:
+        raise UsageError(f"memory {memory!r}: an environment does not update it: leave out +online")
+    return block(choice.variant, posteriors(choice, domain.name), domain, alternatives)
 
 
 def suite_metadata(domain: Domain, wanted: str | None) -> dict[str, str]:

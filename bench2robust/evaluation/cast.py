@@ -11,8 +11,9 @@ from bench2robust.agents.chat import Budget, ChatAgent, Endpoint, EpisodeLine, l
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Task
 from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.chat_settings import ChatSettings
-from bench2robust.evaluation.config import EvalConfig, Player
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.record import EpisodeRecord, ModelUse, SimulatorUse
 from bench2robust.evaluation.request_log import RequestLog, RequestTotals
 from bench2robust.users import ChatUser, user_flags
@@ -141,28 +142,28 @@ class Cast:
     async def __aexit__(self, *error: object) -> None:
         await self._open.aclose()
 
-    def agent(self, brief: Brief, player: Player, mode: str, seed: int) -> ActingModel | None:
+    def agent(self, brief: Brief, arm: Arm, mode: str, seed: int) -> ActingModel | None:
         """Return the agent of an episode, if it is a model."""
-        if not is_chat(player.agent):
+        if not is_chat(arm.agent):
             return None
         chat = self._config.chat
-        line = self._line("agent", player.agent, player, brief.task, mode, seed)
-        policy = ChatAgent(player.agent, brief, line, chat.limit(), chat.tools)
+        line = self._line("agent", arm.agent, arm, brief.task, mode, seed)
+        policy = ChatAgent(arm.agent, brief, line, chat.limit(), chat.tools)
         return ActingModel(policy, line)
 
-    def user(self, task: Task, player: Player, mode: str, seed: int) -> TalkingModel | None:
+    def user(self, task: Task, arm: Arm, mode: str, seed: int) -> TalkingModel | None:
         """Return the user of an episode, if it is a model."""
-        if not is_chat(player.user):
+        if not is_chat(arm.user):
             return None
-        line = self._line("user", player.user, player, task, mode, seed)
-        return TalkingModel(ChatUser(task.user, line), line, player.user)
+        line = self._line("user", arm.user, arm, task, mode, seed)
+        return TalkingModel(ChatUser(task.user, line), line, arm.user)
 
     def _line(
-        self, role: Role, spec: str, player: Player, task: Task, mode: str, seed: int
+        self, role: Role, spec: str, arm: Arm, task: Task, mode: str, seed: int
     ) -> EpisodeLine:
         model = spec.removeprefix("chat:")
         settings = self._config.chat if role == "agent" else self._config.users_endpoint
-        episode = {"agent": player.label, "mode": mode, "task": task.id, "seed": seed}
+        episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
         log = partial(self._log.append, episode, role, model)
-        key = (role, player.label, mode, task.id, seed)
+        key = (role, arm.label, mode, task.id, seed)
         return EpisodeLine(self._endpoints[role, model], key, settings.of_episode(seed), log)

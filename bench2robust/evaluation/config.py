@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -17,8 +17,9 @@ from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import Settings
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
+from bench2robust.memory import memory_digest, posteriors, read_choice
 
-__all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "Player", "SweepPoint"]
+__all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "SweepPoint"]
 
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
@@ -81,23 +82,6 @@ def _joined(value: Any) -> Any:
     return "".join(f"{task_id}," for task_id in value) if isinstance(value, list) else value
 
 
-class Player(NamedTuple):
-    """An agent, and the user whom it serves."""
-
-    agent: str
-    user: str
-
-    @property
-    def label(self) -> str:
-        """What records call it: the agent's name, and the user's unless it is scripted."""
-        return self.agent if self.user == SCRIPTED else f"{self.agent} + user {self.user}"
-
-    @property
-    def awaits(self) -> bool:
-        """Whether a model takes part, which has to be waited for."""
-        return is_chat(self.agent) or is_chat(self.user)
-
-
 class SweepPoint(Settings):
     """One row of a sweep: a label, and what it changes in ``faults``."""
 
@@ -122,6 +106,10 @@ class EvalConfig(Settings):
         modes: ``clean``: stock tools, no faults; ``inject``: stock tools and faults;
             ``inject_alt``: alternative tools, faults, S1 or S2 drawn by key; ``s3``: alternative
             tools, faults, every path blocked.
+        memory: memory blocks; every agent runs with each. ``none``, ``dynamic``, ``static``,
+            ``shuffled``, ``full`` or ``placebo``, with ``+online`` to update it between rounds and
+            with ``:FILE`` for the posteriors; or the file alone.
+        memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
         tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default) or task
@@ -154,6 +142,8 @@ class EvalConfig(Settings):
     modes: Annotated[
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
+    memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    memory_round: int = Field(100, ge=1)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4), min_length=1
@@ -182,6 +172,9 @@ class EvalConfig(Settings):
                 raise ValueError(f"{name} holds something twice: {', '.join(map(str, given))}")
         if self.scenario and "inject_alt" not in self.modes:
             raise ValueError("scenario applies to the mode inject_alt, which is not among modes")
+        memories = [read_choice(text).label for text in self.memory]
+        if len(set(memories)) < len(memories):
+            raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
         labels = [point.label for point in self.sweep]
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
@@ -189,14 +182,9 @@ class EvalConfig(Settings):
         return self
 
     @property
-    def players(self) -> tuple[Player, ...]:
-        """Every agent with every user."""
-        return tuple(Player(agent, user) for agent in self.agents for user in self.users)
-
-    @property
     def awaits(self) -> bool:
         """Whether a model takes part."""
-        return any(player.awaits for player in self.players)
+        return any(map(is_chat, (*self.agents, *self.users)))
 
     @property
     def users_endpoint(self) -> ChatSettings:
@@ -217,7 +205,10 @@ class EvalConfig(Settings):
             label: profile.model_dump(mode="json", exclude={"name"})
             for label, profile in self.profiles().items()
         }
-        return {**settings, "builtin": self.data is None, "profiles": profiles, **self._talk()}
+        choices = [read_choice(text) for text in self.memory]
+        memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
+        decided = {"builtin": self.data is None, "profiles": profiles, "memory": memory}
+        return {**settings, **decided, **self._talk()}
 
     def _talk(self) -> dict[str, Any]:
         """Return what decides the words of the models that take part."""

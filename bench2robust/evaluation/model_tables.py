@@ -8,6 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from bench2robust.evaluation import metrics
+from bench2robust.evaluation.arms import without_user
 from bench2robust.evaluation.config import SCRIPTED
 from bench2robust.evaluation.pairing import read_arm
 from bench2robust.evaluation.record import EpisodeRecord
@@ -106,7 +107,7 @@ def _simulators(records: Records) -> Table:
 def _dependence(records: Records) -> Table:
     """How much the result of an agent depends on who the simulated user is."""
     rows = []
-    by_agent = metrics.group(records, lambda r: r["agent"].partition(" + user ")[0])
+    by_agent = metrics.group(records, lambda r: without_user(r["agent"]))
     for agent, own in by_agent.items():
         by_user = metrics.group(own, _user)
         for first, second in combinations(by_user, 2):

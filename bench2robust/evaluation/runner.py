@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple, TypeAlias
@@ -18,16 +18,18 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.arms import Arm, make_arms
+from bench2robust.evaluation.blocks import Blocks
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.cast import Cast, check_cast, note_models
 from bench2robust.evaluation.certificates import certify
-from bench2robust.evaluation.config import EvalConfig, Player
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.modes import Mode, expand_modes
 from bench2robust.evaluation.play import act, converse
 from bench2robust.evaluation.record import EpisodeRecord, Status
 from bench2robust.evaluation.request_log import RequestLog, request_totals
-from bench2robust.evaluation.store import Store
+from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
 
 __all__ = ["Job", "Progress", "RunResult", "make_job", "run"]
@@ -50,12 +52,12 @@ class Job:
     domain: Domain
     tasks: tuple[Task, ...]
     modes: tuple[Mode, ...]
+    arms: tuple[Arm, ...]
 
     @property
     def total(self) -> int:
         """How many cells there are."""
-        config = self.config
-        return len(config.players) * len(self.modes) * len(config.seeds) * len(self.tasks)
+        return len(self.arms) * len(self.modes) * len(self.config.seeds) * len(self.tasks)
 
     @property
     def folder(self) -> Path:
@@ -82,11 +84,11 @@ class RunResult(NamedTuple):
 
 
 def make_job(config: EvalConfig, domain: Domain) -> Job:
-    """Select tasks and modes.
+    """Select tasks, modes and arms.
 
     Raises:
-        UsageError: a task, a tool that the fault profile names, or the key of an endpoint does not
-            exist.
+        UsageError: a task, a tool that the fault profile names, a memory, or the key of an
+            endpoint does not exist.
     """
     if config.awaits:
         check_cast(config)
@@ -98,7 +100,7 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     if not spec or spec.isdecimal():
         default = "test" if config.data is None else "all"
         spec = f"{default}:{spec}" if spec else default
-    return Job(config, domain, select_tasks(domain, spec), modes)
+    return Job(config, domain, select_tasks(domain, spec), modes, make_arms(config, domain))
 
 
 def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
@@ -131,7 +133,7 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
 
 
 class _Cell(NamedTuple):
-    player: Player
+    arm: Arm
     mode: Mode
     task: Task
     seed: int
@@ -150,28 +152,27 @@ class _Runner:
         self._done = len(store.finished)
         self._builder = RecordBuilder(job.domain, job.config.transcripts)
         self._cast: Cast
+        self._blocks = Blocks(job.domain, job.arms)
+        if self._blocks.learning and self._done:
+            for record in read_records(job.folder):
+                self._blocks.note(record)
 
     def run_in_turn(self) -> None:
         """Play one cell after the other."""
-        for cell in self._open_cells():
-            started = perf_counter()
-            playing = self._play(cell)
-            try:
-                while True:
-                    next(playing)
-            except StopIteration as end:
-                self._keep(end.value, perf_counter() - started)
+        for cells in self._rounds():
+            for cell in cells:
+                started = perf_counter()
+                playing = self._play(cell)
+                try:
+                    while True:
+                        next(playing)
+                except StopIteration as end:
+                    self._keep(end.value, perf_counter() - started)
 
     async def run_interleaved(self, concurrency: int) -> None:
         """Play up to ``concurrency`` cells at a time, taking turns after each action."""
-        cells = self._open_cells()
-        workers = [asyncio.create_task(self._work(cells)) for _ in range(concurrency)]
-        try:
-            await asyncio.gather(*workers)
-        finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+        for cells in self._rounds():
+            await self._share(cells, concurrency)
 
     async def run_with_models(self, concurrency: int) -> None:
         """Play as :meth:`run_interleaved` does, with the endpoints of the models open."""
@@ -183,10 +184,20 @@ class _Runner:
         finally:
             log.close()
 
+    async def _share(self, cells: Iterator[_Cell], concurrency: int) -> None:
+        """Play ``cells``, and return when the last is over."""
+        workers = [asyncio.create_task(self._work(cells)) for _ in range(concurrency)]
+        try:
+            await asyncio.gather(*workers)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+
     async def _work(self, cells: Iterator[_Cell]) -> None:
         for cell in cells:
             started = perf_counter()
-            if cell.player.awaits and cell.status == "ok":
+            if cell.arm.awaits and cell.status == "ok":
                 record = await self._converse(cell)
             else:
                 record = await self._take_turns(self._play(cell))
@@ -201,17 +212,33 @@ class _Runner:
                 return record
             await asyncio.sleep(0)
 
-    def _open_cells(self) -> Iterator[_Cell]:
-        """Yield what is still to be played; the players of one cell share its certificate."""
-        job, finished = self._job, self._store.finished
-        everyone = job.config.players
-        for mode, seed, task in product(job.modes, job.config.seeds, job.tasks):
-            players = [p for p in everyone if (p.label, mode.name, task.id, seed) not in finished]
-            if players:
+    def _rounds(self) -> Iterator[Iterator[_Cell]]:
+        """Yield the cells in rounds, each to be finished before the next.
+
+        An online memory sees the episodes of earlier rounds only; without one there is one round.
+        """
+        job = self._job
+        if not self._blocks.learning:
+            yield self._open_cells(product(job.modes, job.config.seeds, job.tasks))
+            return
+        for mode in job.modes:
+            places = product((mode,), job.config.seeds, job.tasks)
+            while part := list(islice(places, job.config.memory_round)):
+                yield self._open_cells(part)
+                self._blocks.learn(mode, [(task.id, seed) for _, seed, task in part])
+
+    def _open_cells(self, places: Iterable[tuple[Mode, int, Task]]) -> Iterator[_Cell]:
+        """Yield what is still to be played; the arms of one cell share its certificate."""
+        finished = self._store.finished
+        for mode, seed, task in places:
+            arms = [
+                a for a in self._job.arms if (a.label, mode.name, task.id, seed) not in finished
+            ]
+            if arms:
                 scenario = mode.scenario(task.id, seed)
                 status, reason = self._verdict(mode, task, seed, scenario)
-                for player in players:
-                    yield _Cell(player, mode, task, seed, scenario, status, reason)
+                for arm in arms:
+                    yield _Cell(arm, mode, task, seed, scenario, status, reason)
 
     def _verdict(
         self, mode: Mode, task: Task, seed: int, scenario: Scenario | None
@@ -238,28 +265,28 @@ class _Runner:
         if status == "ok":
             try:
                 episode = Episode(domain, cell.task, cell.seed, cell.mode.around(cell.scenario))
-                agent = make_agent(cell.player.agent, _brief(episode))
+                agent = make_agent(cell.arm.agent, self._brief(cell, episode))
                 yield from act(agent.run(), episode)
-                return self._builder.build(episode, cell.player.label, cell.mode.name)
+                return self._builder.build(episode, cell.arm.label, cell.mode.name)
             except Exception as error:
                 status, reason = "infra_error", _describe(error)
         return self._unplayed(cell, status, reason)
 
     async def _converse(self, cell: _Cell) -> EpisodeRecord:
         """Play one cell in which models take part, as :meth:`_play`."""
-        player, task, mode = cell.player, cell.task, cell.mode
-        place = (player, mode.name, cell.seed)
+        arm, task, mode = cell.arm, cell.task, cell.mode
+        place = (arm, mode.name, cell.seed)
         try:
             user = self._cast.user(task, *place)
             opening = None if user is None else await user.simulator.open()
             episode = Episode(
                 self._job.domain, task, cell.seed, mode.around(cell.scenario), opening=opening
             )
-            brief = _brief(episode)
+            brief = self._brief(cell, episode)
             agent = self._cast.agent(brief, *place)
-            acting = make_agent(player.agent, brief) if agent is None else agent.policy
+            acting = make_agent(arm.agent, brief) if agent is None else agent.policy
             await converse(acting.run(), episode, user and user.simulator)
-            record = self._builder.build(episode, player.label, mode.name)
+            record = self._builder.build(episode, arm.label, mode.name)
             note_models(record, episode, agent, user)
             return record
         except RunStoppedError:
@@ -267,23 +294,28 @@ class _Runner:
         except Exception as error:
             return self._unplayed(cell, "infra_error", _describe(error))
 
+    def _brief(self, cell: _Cell, episode: Episode) -> Brief:
+        settings = episode.settings
+        return Brief(
+            episode.domain,
+            cell.task,
+            episode.opening,
+            settings.alternatives,
+            settings.max_steps,
+            self._blocks.text(cell.arm, cell.mode),
+        )
+
     def _unplayed(self, cell: _Cell, status: Status, reason: str) -> EpisodeRecord:
         return self._builder.unplayed(
-            cell.player.label, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
+            cell.arm.label, cell.mode.name, cell.task, cell.seed, cell.scenario, status, reason
         )
 
     def _keep(self, record: EpisodeRecord, seconds: float) -> None:
         self._store.append(record, seconds)
+        self._blocks.note(record)
         self.played += 1
         self.broken += record["status"] == "infra_error"
         self._progress(self._done + self.played)
-
-
-def _brief(episode: Episode) -> Brief:
-    settings = episode.settings
-    return Brief(
-        episode.domain, episode.task, episode.opening, settings.alternatives, settings.max_steps
-    )
 
 
 def _describe(error: Exception) -> str:

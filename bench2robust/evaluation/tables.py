@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from bench2robust.evaluation import metrics
+from bench2robust.evaluation.memory_tables import variants_table
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
 
-__all__ = ["detail_tables", "summary_tables"]
+__all__ = ["by_mode", "detail_tables", "mode_title", "summary_tables"]
 
 Records: TypeAlias = Sequence[EpisodeRecord]
 _TITLES = {"clean": "Clean", "inject": "Inject", "inject_alt": "Inject + alt", "s3": "S3"}
@@ -25,6 +26,7 @@ def summary_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
     tables = (
         _pass_rates(everything),
         _strategies(scored, "realized"),
+        variants_table(scored),
         _sweep(scored),
         _faults(scored),
         _honesty(scored),
@@ -50,14 +52,15 @@ def _by_agent(records: Records) -> dict[str, list[EpisodeRecord]]:
     return metrics.group(records, lambda r: r["agent"])
 
 
-def _by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
+def by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
     """Group by mode, in the order clean, inject, inject_alt, s3, then by sweep label."""
     order = list(_TITLES)
     groups = metrics.group(records, lambda r: r["mode"])
     return dict(sorted(groups.items(), key=lambda item: order.index(item[0].partition("@")[0])))
 
 
-def _title(mode: str) -> str:
+def mode_title(mode: str) -> str:
+    """Return how tables call a mode: ``Inject + alt``."""
     kind, _, label = mode.partition("@")
     return f"{_TITLES[kind]}, {label}" if label else _TITLES[kind]
 
@@ -69,10 +72,10 @@ def _of(records: Records, mode: str) -> Records:
 def _pass_rates(everything: Records) -> Table:
     """Table 1; tasks that need a judge have rows of their own."""
     plain = [r for r in everything if "@" not in r["mode"] and r["mode"] != "s3"]
-    modes = list(_by_mode(plain))
+    modes = list(by_mode(plain))
     faulted = modes[1:] if "clean" in modes else []
     arms = [
-        (agent + mark, _by_mode(own))
+        (agent + mark, by_mode(own))
         for records, mark in (
             (metrics.scored(plain), ""),
             (metrics.judged(plain), " (needs judge)"),
@@ -88,7 +91,11 @@ def _pass_rates(everything: Records) -> Table:
         )
         for name, of_mode in arms
     )
-    columns = ("Agent", *map(_title, modes), *(f"Gap: {_title(mode).lower()}" for mode in faulted))
+    columns = (
+        "Agent",
+        *map(mode_title, modes),
+        *(f"Gap: {mode_title(mode).lower()}" for mode in faulted),
+    )
     notes = (_GAP if faulted else "", _UNEVEN if uneven else "", _broken(everything))
     title = "Pass rate (%), mean ± sample standard deviation over seeds (table 1)"
     return Table("pass_rates", title, columns, rows, " ".join(filter(None, notes)))
@@ -166,11 +173,11 @@ def _sweep(scored: Records) -> Table:
     swept = [r for r in scored if "@" in r["mode"] and not r["mode"].startswith("s3")]
     agents = list(_by_agent(swept))
     rows = []
-    for mode, own in _by_mode(swept).items():
+    for mode, own in by_mode(swept).items():
         of_agent = _by_agent(own)
         cells = (spread(metrics.over_seeds(of_agent.get(agent, []))) for agent in agents)
-        rows.append((_title(mode), *cells))
-    settings = {_title(m): metrics.realized_clean(own) for m, own in _by_mode(swept).items()}
+        rows.append((mode_title(mode), *cells))
+    settings = {mode_title(m): metrics.realized_clean(own) for m, own in by_mode(swept).items()}
     title = "Pass rate (%) by severity (table 14)"
     note = _realized_clean(settings)
     return Table("severity", title, ("Setting", *agents), tuple(rows), note)
@@ -183,13 +190,13 @@ def _realized_clean(shares: Mapping[str, metrics.Rate]) -> str:
 
 def _efficiency(scored: Records) -> Table:
     """Table 15."""
-    modes = list(_by_mode(scored))
+    modes = list(by_mode(scored))
     rows = []
     for agent, own in _by_agent(scored).items():
-        of_mode = _by_mode(own)
+        of_mode = by_mode(own)
         rows.append((agent, *(c for m in modes for c in _efforts(of_mode.get(m, [])))))
     parts = ("pass", "tokens", "steps", "simulated s")
-    columns = ("Agent", *(f"{_title(mode)}: {part}" for mode in modes for part in parts))
+    columns = ("Agent", *(f"{mode_title(mode)}: {part}" for mode in modes for part in parts))
     return Table("efficiency", "Efficiency (table 15)", columns, tuple(rows))
 
 
@@ -206,10 +213,10 @@ def _pass_hat(scored: Records) -> Table:
     rows: list[tuple[str, ...]] = []
     most = 0
     for agent, own in _by_agent(scored).items():
-        for mode, part in _by_mode(own).items():
+        for mode, part in by_mode(own).items():
             values = metrics.pass_hat(part)
             most = max(most, *values)
-            rows.append((agent, _title(mode), *(number(100 * v) for v in values.values())))
+            rows.append((agent, mode_title(mode), *(number(100 * v) for v in values.values())))
     padded = tuple((*row, *[NOTHING] * (2 + most - len(row))) for row in rows)
     columns = ("Agent", "Mode", *(f"pass^{k}" for k in range(1, most + 1)))
     return Table("pass_hat", "All of k seeds pass (%)", columns, padded)
@@ -219,9 +226,9 @@ def _per_agent_and_mode(
     records: Records, cells: Callable[[Records], tuple[str, ...]]
 ) -> tuple[tuple[str, ...], ...]:
     return tuple(
-        (agent, _title(mode), *cells(part))
+        (agent, mode_title(mode), *cells(part))
         for agent, own in _by_agent(records).items()
-        for mode, part in _by_mode(own).items()
+        for mode, part in by_mode(own).items()
     )
 
 
@@ -292,7 +299,7 @@ def _cells(everything: Records) -> Table:
             for status in ("ok", "not_applicable", "uncertified", "infra_error")
         }
         reasons = "; ".join(f"{why} ({n})" for (_, why), n in counts.most_common() if why)
-        rows.append((_title(mode), scenario, *map(str, by_status.values()), reasons))
+        rows.append((mode_title(mode), scenario, *map(str, by_status.values()), reasons))
     columns = ("Mode", "Scenario", "Certified", "Not applicable", "Excluded", "Infra errors",
                "Reasons")  # fmt: skip
     note = (

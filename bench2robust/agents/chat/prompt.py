@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bench2robust.agents.base import Brief
 from bench2robust.core.canonical import canonical
 from bench2robust.core.types import ToolSpec
+from bench2robust.memory import system_text
 
 __all__ = ["system_prompt", "tools_as_text"]
 
@@ -24,9 +25,11 @@ customer.
 
 
 def system_prompt(brief: Brief, describe: Sequence[ToolSpec] = ()) -> str:
-    """Return the domain's policy, and after it the tools to ``describe`` in words."""
-    policy = brief.domain.policy
-    return policy + _FORMAT.format(tools_as_text(describe)) if describe else policy
+    """Return the domain's policy, the memory block, and the tools to ``describe`` in words."""
+    text = system_text(brief.domain.policy, brief.memory)
+    if not describe:
+        return text
+    return text.rstrip("\n") + "\n" + _FORMAT.format(tools_as_text(describe))
 
 
 def tools_as_text(tools: Sequence[ToolSpec]) -> str:

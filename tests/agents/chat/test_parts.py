@@ -233,6 +233,13 @@ def test_how_a_user_is_asked_decides_results_too() -> None:
     assert hashed(users="scripted") != hashed()
 
 
+def test_memory_and_how_a_model_is_asked_decide_results_together() -> None:
+    settings = [{"memory": memory, "chat": {"temperature": temperature}}
+                for memory in ("none", "full") for temperature in (0, 1)]  # fmt: skip
+    hashes = [EvalConfig.read({"agents": "chat:m", **values}).hash("suite") for values in settings]
+    assert len(set(hashes)) == 4
+
+
 def test_settings_of_models_are_not_kept_where_none_takes_part() -> None:
     scripted = EvalConfig.read({"agents": "scripted:retry"})
     other = EvalConfig.read({"agents": "scripted:retry", "chat": {"temperature": 1}})
