@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
+import orjson
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from bench2robust.agents import agent_names
 from bench2robust.core.canonical import canonical
-from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError
+from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError, shown
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
-from bench2robust.injectors.profiles import FaultProfile, load_profile
+from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 
 __all__ = ["MODES", "EvalConfig", "ModeKind", "SweepPoint"]
@@ -21,6 +23,9 @@ __all__ = ["MODES", "EvalConfig", "ModeKind", "SweepPoint"]
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
 MAX_SEEDS = 10_000
+MOST = 10**9
+"""The most that a count may be."""
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep"}
 """Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
 M = TypeVar("M", bound="_Settings")
@@ -56,10 +61,14 @@ def _seeds(value: Any) -> Any:
 
 def _joined(value: Any) -> Any:
     """Accept N or a list of ids for ``tasks``, which is kept as text."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST:
         return str(value)
-    # The comma at the end keeps the id of a list of one apart from a number of tasks.
-    return "".join(f"{task_id}," for task_id in value) if isinstance(value, list) else value
+    if isinstance(value, list) and all(isinstance(task_id, str | int) for task_id in value):
+        # The comma at the end keeps the id of a list of one apart from a number of tasks.
+        value = "".join(f"{task_id}," for task_id in value)
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("name at least one task")
+    return value.strip() if isinstance(value, str) else value
 
 
 class _Settings(BaseModel):
@@ -90,7 +99,7 @@ def _readable(error: ValidationError) -> Bench2RobustError:
     where = ".".join(map(str, first["loc"]))
     if not where:
         return UsageError(f"{reason}.")
-    return UsageError(f"{where}: {reason} (given: {str(first['input'])[:200]}).")
+    return UsageError(f"{where}: {reason} (given: {shown(first['input'])}).")
 
 
 class SweepPoint(_Settings):
@@ -141,7 +150,7 @@ class EvalConfig(_Settings):
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4), min_length=1
     )
     tasks: Annotated[str, BeforeValidator(_joined)] | None = None
@@ -149,10 +158,10 @@ class EvalConfig(_Settings):
     sweep: Annotated[tuple[SweepPoint, ...], BeforeValidator(_points)] = ()
     side: Annotated[Side, _known("side", get_args(Side))] = "random"
     s2_classes: Annotated[S2Classes, _known("s2_classes value", get_args(S2Classes))] = "one"
-    max_steps: int = Field(25, ge=1)
+    max_steps: int = Field(25, ge=1, le=MOST)
     transcripts: bool = False
     certify: bool = True
-    concurrency: int = Field(1, ge=1)
+    concurrency: int = Field(1, ge=1, le=100_000)
     out: str | None = None
 
     @model_validator(mode="after")
@@ -167,7 +176,18 @@ class EvalConfig(_Settings):
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
         self.profiles()
+        self._check_text()
         return self
+
+    def _check_text(self) -> None:
+        """Refuse what neither a manifest nor a path can hold."""
+        for name, value in self.model_dump(exclude={"agents", "modes", "seeds"}).items():
+            try:
+                bad = b"\\u0000" in orjson.dumps(value)
+            except TypeError:  # such as a lone surrogate
+                bad = True
+            if bad:
+                raise ValueError(f"{name} holds text that cannot be stored")
 
     def profiles(self) -> dict[str, FaultProfile]:
         """Return the fault profile of each sweep row by label; of the label ``""`` if no sweep."""
@@ -175,6 +195,16 @@ class EvalConfig(_Settings):
             return {"": load_profile(self.faults)}
         base = {"base": self.faults} if isinstance(self.faults, str) else self.faults
         return {point.label: load_profile({**base, **point.faults}) for point in self.sweep}
+
+    def pinned(self) -> dict[str, Any]:
+        """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
+        values = self.model_dump(mode="json", exclude={"concurrency", "out"})
+        values["faults"] = pin_profile(self.faults)
+        for point in values["sweep"]:
+            point["faults"] = pin_profile(point["faults"])
+        if self.data is not None and Path(self.data).exists():
+            values["data"] = str(Path(self.data).absolute())
+        return values
 
     def decisive(self) -> dict[str, Any]:
         """Return, as JSON values, what decides results apart from the data itself."""
