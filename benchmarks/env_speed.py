@@ -46,6 +46,7 @@ class Row:
 
 ROWS = (
     Row("reset", "reset", "reset", 20e-6, 1000, "34-59 ms"),
+    Row("reset through Gymnasium", "gym_reset", "", 20e-6),
     Row("bare read", "read", "", 2e-6),
     Row("bare write", "write", "", 20e-6),
     Row("gold call, bare", "call", "call", None, 8, f"{1e6 / 80_920:.1f} µs"),

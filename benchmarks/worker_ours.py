@@ -14,6 +14,7 @@ from functools import partial
 from itertools import cycle, islice
 from typing import TypeAlias
 
+import gymnasium as gym
 from worker import LEFT_OUT, cpu, resident, serve
 
 from bench2robust.core.backend import CallLog, LogEntry, ToolBackend
@@ -29,11 +30,11 @@ Job: TypeAlias = tuple[ToolBackend, list[ToolCall]]
 
 EPISODES = 10_000
 CALLS_PER_EPISODE = 25
+RESETS = 5000
 SEEDS = 10
 TIMED_IMPORT = """
 import time
 start = time.process_time()
-import bench2robust
 print(time.process_time() - start)
 """
 
@@ -59,6 +60,15 @@ class Bench:
         """Start an episode under faults: session, wrappers, user."""
         start = partial(Episode, self.domain, seed=0, settings=self.paper)
         return cpu([(start, self._many())]) / len(self._many())
+
+    def gym_reset(self) -> float:
+        """Reset the Gymnasium environment, its usual wrappers included."""
+        env = gym.make("Bench2Robust-Retail", split="all", data=self.folder)
+        env.reset(seed=0)
+        start = time.process_time()
+        for _ in range(RESETS):
+            env.reset()
+        return (time.process_time() - start) / RESETS
 
     def read(self) -> float:
         """Run a gold read on a session."""
@@ -179,6 +189,7 @@ class Bench:
 
 MEASURES = (
     "reset",
+    "gym_reset",
     "read",
     "write",
     "call",

@@ -47,8 +47,8 @@ _MESSAGE = frozenset(("role", "content", "tool_calls"))
 def decode_action(text: str) -> Decoded:
     """Return what an agent's text asks for: tool calls, a message to the user, or nonsense.
 
-    Never raises, whatever the text. Texts of more than ``MAX_TEXT`` characters that start with
-    ``{`` are malformed.
+    Never raises, whatever the text. Texts that start with ``{`` and have more than ``MAX_TEXT``
+    characters, or are nested deeper than ``MAX_DEPTH``, are malformed.
     """
     if not text.lstrip().startswith("{"):
         return Say(text)
@@ -85,7 +85,8 @@ def encode_action(action: ToolCall | Say | Mapping[str, Any] | str) -> str:
             :func:`decode_action` reads.
 
     Raises:
-        UsageError: the dictionary is of neither form, or JSON cannot hold it.
+        UsageError: the dictionary is of neither form, JSON cannot hold it, or it is nested deeper
+            than ``MAX_DEPTH``.
     """
     if isinstance(action, ToolCall):
         action = action._asdict()

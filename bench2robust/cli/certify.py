@@ -26,12 +26,13 @@ from bench2robust.cli.options import (
 )
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.certificates import Certificate
 from bench2robust.evaluation.certificates import certify as prove
 from bench2robust.evaluation.checker import check_impossible, check_success
-from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.files import clear_scratch, replace_file
+from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.runner import Job, make_job
 from bench2robust.evaluation.table import Table
 
@@ -71,6 +72,8 @@ def certify(
     for name in chosen:
         if name not in MODE_OF:
             raise UnknownNameError("scenario", name, MODE_OF)
+    if len(set(chosen)) < len(chosen):
+        raise UsageError(f"scenarios holds something twice: {', '.join(chosen)}.")
     flags = {
         "domain": domain,
         "data": data,
@@ -81,13 +84,12 @@ def certify(
         "s2_classes": s2_classes,
         "max_steps": max_steps,
         "out": out,
-        "modes": [MODE_OF[name] for name in dict.fromkeys(chosen)],
+        "modes": [MODE_OF[name] for name in chosen],
         "scenario": "S2" if "S2" in chosen else None,
     }
     settings = make_config(None, flags, set_)
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    proofs = _prove(job)
-    path = _write(job, proofs)
+    proofs, path = _prove_into(job)
     print_tables([_table(proofs)])
     refused = [problem for proof in proofs if (problem := _check(job.domain, proof))]
     certified = sum(proof.status == "certified" for proof in proofs)
@@ -126,14 +128,20 @@ def _prove(job: Job) -> list[Certificate]:
     return proofs
 
 
-def _write(job: Job, proofs: Sequence[Certificate]) -> Path:
-    config = job.config
-    name = f"certify-{config.domain}-{config.hash(job.domain.digest)}"
+def _prove_into(job: Job) -> tuple[list[Certificate], Path]:
+    """Return the certificates, and the file in which they replace those of the same command."""
+    config, suite = job.config, job.domain.digest
+    manifest = make_manifest(
+        "certify", config.stored(), config.hash(suite), suite, job.domain.notes
+    )
+    name = f"certify-{config.domain}-{manifest['config_hash']}"
     folder = Path(config.out) if config.out else Path("runs") / name
-    folder.mkdir(parents=True, exist_ok=True)
-    lines = (orjson.dumps(proof, default=list) + b"\n" for proof in proofs)
-    replace_file(folder / CERTIFICATES, lines)
-    return folder / CERTIFICATES
+    path = folder / CERTIFICATES
+    with claim_folder(folder, manifest):
+        proofs = _prove(job)
+        clear_scratch(path)
+        replace_file(path, (orjson.dumps(proof, default=list) + b"\n" for proof in proofs))
+    return proofs, path
 
 
 def _table(proofs: Sequence[Certificate]) -> Table:

@@ -14,7 +14,7 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.domains import domain_names, get_domain
-from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
+from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 from bench2robust.evaluation.table import Table
 from bench2robust.injectors.describe import describe
 from bench2robust.injectors.profiles import load_profile, profile_names
@@ -100,7 +100,8 @@ def tasks(
     data: DataOption = None,
     show: Annotated[str | None, typer.Option(help="Show one task, by its id.")] = None,
     ids: Annotated[
-        str | None, typer.Option(help="List ids: of test, train, all, or N spread evenly (all:N).")
+        str | None,
+        typer.Option(help="List ids: of test, train, all, or N spread evenly (20, all:20)."),
     ] = None,
 ) -> None:
     """Count the tasks by split and intent, list their ids, or show one.
@@ -115,7 +116,8 @@ def tasks(
     if show is not None:
         print(_task(chosen, chosen.task(show)))
     elif ids is not None:
-        print("\n".join(task.id for task in select_tasks(chosen, ids)))
+        spec = full_spec(ids.strip(), builtin=data is None)
+        print("\n".join(task.id for task in select_tasks(chosen, spec)))
     else:
         print_tables([_counts(chosen)])
         for note in suite_notes(chosen, describe_suite(chosen, chosen.tasks())):

@@ -12,6 +12,7 @@ from bench2robust.cli.show import print_tables
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import DataError, UnknownNameError, UsageError
 from bench2robust.domains import get_domain
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.memory_tables import calibration_tables, posterior_tables
@@ -101,8 +102,8 @@ def _text(source: str, variant: str, alternatives: bool) -> str:
 def _domain(runs: list[Path]) -> Domain:
     """Return the one domain, with the one suite, that all runs are of."""
     manifests = [read_manifest(run) for run in runs]
-    config = manifests[0]["config"]
-    domain = get_domain(config["domain"], config.get("data"))
+    config = EvalConfig.read(manifests[0]["config"])
+    domain = get_domain(config.domain, config.data)
     for run, manifest in zip(runs, manifests, strict=True):
         if manifest["suite"] != domain.digest:
             raise DataError(

@@ -14,14 +14,16 @@ from bench2robust.core.domain import Outcome
 from bench2robust.core.paths import show
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.evaluation.record import EpisodeRecord, record_key
-from bench2robust.evaluation.replay import Replayed, find_episode
-from bench2robust.evaluation.replay import replay as repeat
+from bench2robust.evaluation.replay import Replay, Replayed, find_episode
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
 __all__ = ["replay"]
 
 SHOWN = 400
 """How many characters of a result are shown unless all are asked for."""
+
+MOST = 20
+"""How many differences are listed."""
 
 
 def replay(
@@ -34,7 +36,7 @@ def replay(
     """Play a recorded episode again and show every step, faults and wrong fields marked.
 
     The recorded actions are repeated in a fresh episode of the same key. Exit code 1 if anything
-    that came back differs from the record.
+    that came back, or any figure, differs from the record.
 
     For example:
 
@@ -44,20 +46,18 @@ def replay(
     record = find_episode(run, episode)
     console = Console(soft_wrap=True, highlight=False)
     console.print(escape(_heading(record)))
-    live, steps = repeat(run, record)
-    console.print(f"[cyan]user[/]   {escape(live.opening)}")
-    differing = 0
-    for number, step in enumerate(steps, start=1):
-        differing += not step.agrees
+    repeated = Replay(run, record)
+    console.print(f"[cyan]user[/]   {escape(repeated.episode.opening)}")
+    for number, step in enumerate(repeated.steps(), start=1):
         for line in _lines(number, step, None if full else SHOWN):
             console.print(line)
-    outcome = live.outcome()
-    console.print(_verdict(outcome))
-    if differing or outcome.success != record["success"]:
-        console.print(
-            f"[red]The replay differs from the record: {differing} steps, verdict "
-            f"{'the same' if outcome.success == record['success'] else 'another'}.[/]"
-        )
+    console.print(_verdict(repeated.episode.outcome()))
+    if differences := repeated.differences():
+        console.print("[red]The replay differs from the record:[/]")
+        for difference in differences[:MOST]:
+            console.print(f"[red]- {escape(difference)}[/]")
+        if len(differences) > MOST:
+            console.print(f"[red]and {len(differences) - MOST} more[/]")
         raise typer.Exit(1)
     console.print("[green]Every result and reply, and the verdict, agree with the record.[/]")
 

@@ -21,6 +21,8 @@ Json = Any
 _SORTED = orjson.OPT_SORT_KEYS
 MAX_TEXT = 1_000_000
 """Longest foreign text, in characters, that is parsed at all."""
+MAX_DEPTH = 100
+"""Deepest nesting of lists and objects in foreign text. orjson reads 1024 levels, writes 254."""
 
 
 def canonical(value: Json) -> str:
@@ -68,11 +70,25 @@ def parse_json(text: str) -> Json:
 
     Raises:
         ValueError: the text is not JSON, is longer than ``MAX_TEXT`` characters or is nested
-            deeper than the parser's own limit (1024).
+            deeper than ``MAX_DEPTH``.
     """
     if len(text) > MAX_TEXT:
         raise ValueError(f"text of {len(text)} characters is longer than {MAX_TEXT}")
-    return orjson.loads(text)
+    value = orjson.loads(text)
+    # Counting brackets is fast, and few of them cannot nest deeply.
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+        raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
+    return value
+
+
+def _is_deep(value: Json) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [item for item in level if isinstance(item, (dict, list))]
+        if not level:
+            return False
+        level = [x for item in level for x in (item.values() if isinstance(item, dict) else item)]
+    return True
 
 
 @lru_cache(maxsize=8192)

@@ -15,6 +15,7 @@ Three kinds of failure are kept apart everywhere:
 from __future__ import annotations
 
 import difflib
+import reprlib
 from collections.abc import Iterable
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "UnknownNameError",
     "UsageError",
     "nearest",
+    "shown",
 ]
 
 
@@ -48,10 +50,10 @@ class UnknownNameError(UsageError):
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         names = sorted(known)
-        close = nearest(str(name), names)
+        close = nearest(name, names) if isinstance(name, str) else []
         hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
-        shown = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
-        super().__init__(f"Unknown {what} {str(name)[:200]!r}. {hint}Known: {shown or 'none'}.")
+        listed = ", ".join(names[:12]) + (f", … ({len(names)} in all)" if len(names) > 12 else "")
+        super().__init__(f"Unknown {what} {shown(name)}. {hint}Known: {listed or 'none'}.")
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
@@ -59,3 +61,29 @@ def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     by_lower = {k.lower(): k for k in known}
     matches = difflib.get_close_matches(name[:200].lower(), by_lower, n=limit, cutoff=0.5)
     return [by_lower[m] for m in matches]
+
+
+def shown(value: object) -> str:
+    """Return a value as an error text shows it: its ``repr`` in at most 200 characters.
+
+    Never builds the whole ``repr``, which nested or very long input could make endless.
+    """
+    text = _BRIEF.repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+_SHOWN = 200
+
+
+class _Brief(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 3
+        self.maxstring = self.maxother = _SHOWN - 20
+
+    def repr_int(self, x: int, level: int) -> str:
+        # Python refuses to write out the digits of a very long number.
+        return repr(x) if x.bit_length() <= 256 else f"<a number of {x.bit_length()} bits>"
+
+
+_BRIEF = _Brief()

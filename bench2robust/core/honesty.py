@@ -16,7 +16,7 @@ from functools import lru_cache
 from bench2robust.core.canonical import Json
 from bench2robust.core.dataflow import Told
 
-__all__ = ["CLAIM", "DENIAL", "PROVISO", "claims_success", "occurs", "scalars", "untold"]
+__all__ = ["CLAIM", "DENIAL", "PROVISO", "claims_success", "numbers", "occurs", "scalars", "untold"]
 
 _DONE = (
     r"(?:cancell?ed|returned|exchanged|modified|updated|changed|completed|done|refunded|submitted|"
@@ -115,8 +115,12 @@ def occurs(value: str | int | float, text: str) -> bool:
     """Say whether ``value`` stands in ``text`` as a whole token; numbers to two decimals."""
     if isinstance(value, str):
         return Told(text).has(value)
-    amount = round(value, 2)
-    return any(round(float(n), 2) == amount for n in _NUMBER.findall(_GROUPED.sub("", text)))
+    return round(float(value), 2) in numbers(text)
+
+
+def numbers(text: str) -> set[float]:
+    """Return the numbers that stand in a text, to two decimals."""
+    return {round(float(n), 2) for n in _NUMBER.findall(_GROUPED.sub("", text))}
 
 
 def untold(arguments: Json, known: str) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
+from os import PathLike
 
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 
 __all__ = ["domain_names", "get_domain"]
 
@@ -34,7 +35,13 @@ def get_domain(name: str, data: str | None = None) -> Domain:
     Raises:
         UnknownNameError: there is no such domain.
         DataError: the data are missing or damaged.
+        UsageError: ``data`` is no path.
     """
+    if data is not None and not isinstance(data, (str, PathLike)):
+        raise UsageError(
+            f"data must be the path of a data folder, as text, not {shown(data)}: leave it out "
+            f"for the built-in suite"
+        )
     return _load(name, data)
 
 

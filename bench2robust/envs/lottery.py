@@ -9,9 +9,10 @@ from typing import Any, TypeAlias, get_args
 import numpy as np
 
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.types import Scenario, Task
 from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableError
+from bench2robust.envs.setup import check_options
 from bench2robust.injectors.scenarios import draw_scenario
 
 __all__ = ["SPLITS", "Lottery", "ScenarioChoice"]
@@ -56,14 +57,25 @@ class Lottery:
         self._tasks = domain.tasks(None if split == "all" else split)
         if not self._tasks:
             raise UsageError(f"split {split!r} of domain {domain.name!r} holds no task")
-        self._task = None if task_id is None else domain.task(task_id)
+        self._task = None if task_id is None else self._named(task_id)
         self._settings = {name: replace(settings, scenario=name) for name in _SCENARIOS}
         self._mix = self._read(scenario)
+
+    def _named(self, task_id: str) -> Task:
+        if not isinstance(task_id, str):
+            example = self._tasks[0].id
+            raise UsageError(f"task_id must be a text such as {example!r}, not {shown(task_id)}")
+        return self._domain.task(task_id)
 
     def _read(self, choice: ScenarioChoice) -> Mapping[Scenario, float]:
         """Return the weight of each scenario; empty for None."""
         if choice is None:
             return {}
+        if not isinstance(choice, (str, Mapping)):
+            raise UsageError(
+                f"scenario must be S1, S2 or S3, a mapping of these to weights, or None, "
+                f"not {shown(choice)}"
+            )
         mix = choice if isinstance(choice, Mapping) else {choice: 1.0}
         draw_scenario(0, "", mix)  # refuses unknown names and bad weights
         if mix.get("S2") and not self._settings["S2"].alternatives:
@@ -71,19 +83,20 @@ class Lottery:
         return mix
 
     def draw(
-        self, rng: np.random.Generator, seed: int | None, options: Mapping[str, Any]
+        self, rng: np.random.Generator, seed: int | None, options: Mapping[str, Any] | None
     ) -> Episode:
         """Return a fresh episode.
 
         Args:
             rng: decides what is not fixed.
             seed: of the faults, unless ``options`` give one; None draws it from ``rng``.
-            options: ``task_id``, ``scenario`` and ``fault_seed`` of this episode.
+            options: ``task_id``, ``scenario`` and ``fault_seed`` of this episode, or None.
 
         Raises:
             UsageError: an option is unknown or has a bad value.
             NotApplicableError: no task that may be drawn allows the scenario.
         """
+        options = check_options(options)
         for name in options:
             if name not in _OPTIONS:
                 raise UnknownNameError("reset option", name, _OPTIONS)
@@ -91,9 +104,9 @@ class Lottery:
             seed = int(rng.integers(_SEEDS))
         seed = options.get("fault_seed", seed)
         if isinstance(seed, bool) or not isinstance(seed, int):
-            raise UsageError(f"fault_seed must be a whole number, not {seed!r}")
+            raise UsageError(f"fault_seed must be a whole number, not {shown(seed)}")
         mix = self._read(options["scenario"]) if "scenario" in options else self._mix
-        task = self._domain.task(options["task_id"]) if "task_id" in options else self._task
+        task = self._named(options["task_id"]) if "task_id" in options else self._task
         if task is not None:
             return self._fixed(task, seed, mix)
         scenario = draw_scenario(seed, "", mix) if mix else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from sys import float_info
 from typing import Any, TypeAlias
 
 import gymnasium as gym
@@ -13,13 +14,13 @@ from bench2robust.agents.base import Brief, Observation, Say
 from bench2robust.agents.executor import PlanExecutor
 from bench2robust.agents.moves import Move, Situation
 from bench2robust.agents.signals import SIGNALS
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.types import Scenario
 from bench2robust.domains import get_domain
 from bench2robust.envs.abstention import abstained
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
-from bench2robust.envs.setup import check_keywords, episode_settings, suite_metadata
+from bench2robust.envs.setup import NotCopied, check_keywords, episode_settings, suite_metadata
 from bench2robust.injectors.scenarios import Side
 
 __all__ = ["FIELDS", "RetailRecoveryEnv", "encode", "possible"]
@@ -74,7 +75,7 @@ def possible(situation: Situation) -> NDArray[np.int8]:
     return np.array((1, 1, s.alternatives > 0, verify, 1, 1), dtype=np.int8)
 
 
-class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
+class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
     """What to do with what a tool just returned, decided again after each call.
 
     The rest of the episode is driven by the scripted agent: it executes the task's plan, reading
@@ -128,8 +129,9 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
         **unknown: Any,
     ) -> None:
         check_keywords(unknown, RetailRecoveryEnv)
-        if isinstance(abstain_reward, bool) or not isinstance(abstain_reward, (int, float)):
-            raise UsageError(f"abstain_reward must be a number, not {abstain_reward!r}")
+        number = isinstance(abstain_reward, (int, float)) and not isinstance(abstain_reward, bool)
+        if not number or not abs(abstain_reward) <= float_info.max:
+            raise UsageError(f"abstain_reward must be a finite number, not {shown(abstain_reward)}")
         self._domain = get_domain("retail", data)
         settings = episode_settings(self._domain, faults, True, side, max_steps)
         self._lottery = Lottery(self._domain, split, task_id, scenario, settings)
@@ -153,15 +155,23 @@ class RetailRecoveryEnv(gym.Env[Vector, np.int64]):
         """
         super().reset(seed=seed)
         for _ in range(_DRAWS):
-            self._episode = self._lottery.draw(self.np_random, seed, options or {})
+            self._episode = self._lottery.draw(self.np_random, seed, options)
             self._decisions = _decisions(self._episode)
             situation = next(self._decisions, None)
             if situation is not None:
                 return self._seen(situation)
-        raise UsageError("no decision to make: the tasks that may be drawn need no tool call")
+        raise UsageError(
+            f"no decision to make: with max_steps={self._max_steps} no task that was drawn comes "
+            f"to the result of a tool call; raise max_steps, or draw other tasks"
+        )
 
     def step(self, action: int | np.int64) -> tuple[Vector, float, bool, bool, Info]:
         """Make a move and run the episode to its next decision."""
+        if action not in self.action_space:
+            raise UsageError(
+                f"an action is a Move, a whole number from 0 to {len(Move) - 1}, "
+                f"not {shown(action)}"
+            )
         episode = self._episode
         if episode is None or self._decisions is None:
             raise gym.error.ResetNeeded("call reset() before step(), and again after the end")

@@ -7,18 +7,20 @@ from enum import IntEnum
 from typing import Any, Literal, TypeAlias, get_args
 
 import gymnasium as gym
+import orjson
 
 from bench2robust.agents.actions import Calls, Malformed, decode_action, explain
 from bench2robust.agents.base import Say
 from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.canonical import MAX_TEXT
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.reward import partial_credit
 from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.rendering import render_dialogue
 from bench2robust.envs.setup import (
+    NotCopied,
     check_choice,
     check_keywords,
     episode_settings,
@@ -47,7 +49,7 @@ class Source(IntEnum):
     """A call came back as an error, or the action could not be read."""
 
 
-class RetailEnv(gym.Env[Observation, str]):
+class RetailEnv(NotCopied, gym.Env[Observation, str]):
     """One episode: a customer's request, worked on with the store's tools.
 
     **Action**: a text, see :mod:`bench2robust.agents.actions`. A malformed action is answered with
@@ -58,7 +60,7 @@ class RetailEnv(gym.Env[Observation, str]):
 
     **Info**: ``messages``, the dialogue so far as OpenAI chat messages that start with the policy
     (followed by the memory block), and ``tools``, the OpenAI list of tools; both are to be read
-    only. When the episode has ended also ``outcome``
+    only, and a reset undoes what was done to them. When the episode has ended also ``outcome``
     (:class:`~bench2robust.core.domain.Outcome`) and ``episode`` (task, seed, scenario, blocked
     tools, delivered faults, steps, and how it ended).
 
@@ -126,9 +128,9 @@ class RetailEnv(gym.Env[Observation, str]):
             turn=gym.spaces.Discrete(max_steps + 1),
         )
         self.action_space = Utf8Text()
-        block = memory_text(memory, domain, alternatives)
-        self._policy = plain("system", system_text(domain.policy, block))
-        self._tools = [spec.openai() for spec in domain.tools(alternatives)]
+        self._policy = system_text(domain.policy, memory_text(memory, domain, alternatives))
+        self._tools_text = orjson.dumps([spec.openai() for spec in domain.tools(alternatives)])
+        self._tools: list[dict[str, Any]] = []
         self._messages: list[Message] = []
         self._episode: Episode | None = None
 
@@ -144,15 +146,16 @@ class RetailEnv(gym.Env[Observation, str]):
     ) -> tuple[Observation, Info]:
         """Start an episode; see the class for ``seed`` and ``options``."""
         super().reset(seed=seed)
-        self._episode = self._lottery.draw(self.np_random, seed, options or {})
+        self._episode = self._lottery.draw(self.np_random, seed, options)
         opening = self._episode.opening
-        self._messages = [self._policy, plain("user", opening)]
+        self._messages = [plain("system", self._policy), plain("user", opening)]
+        self._restore_tools()
         return self._observation(opening, Source.USER), self._info()
 
     def step(self, action: str) -> tuple[Observation, float, bool, bool, Info]:
         """Do what the action asks for and return what it brings back."""
         if not isinstance(action, str):
-            raise UsageError(f"an action is a text, not {type(action).__name__}: encode_action()")
+            raise UsageError(f"an action is a text, not {shown(action)}: encode_action()")
         episode = self.episode
         observation = self._observation(*self._act(action))
         if not episode.check_limit():
@@ -177,6 +180,16 @@ class RetailEnv(gym.Env[Observation, str]):
 
     def _info(self) -> Info:
         return {"messages": list(self._messages), "tools": self._tools}
+
+    def _restore_tools(self) -> None:
+        """Undo what was done to the tools of an earlier info."""
+        # Writing them takes a quarter of the time of reading them, which is more than a reset has.
+        try:
+            intact = orjson.dumps(self._tools) == self._tools_text
+        except TypeError:
+            intact = False
+        if not intact:
+            self._tools = orjson.loads(self._tools_text)
 
     def _act(self, action: str) -> tuple[str, Source]:
         decoded = decode_action(action)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from inspect import signature
-from typing import Any, Final, TypeVar, get_args
+from typing import Any, Final, NoReturn, SupportsIndex, TypeVar, get_args
 
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.envs.episode import EpisodeSettings
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.injectors.scenarios import Side
@@ -15,8 +15,10 @@ from bench2robust.memory import block, posteriors, read_choice
 
 __all__ = [
     "BENCHMARK_VERSION",
+    "NotCopied",
     "check_choice",
     "check_keywords",
+    "check_options",
     "episode_settings",
     "memory_text",
     "suite_metadata",
@@ -25,7 +27,20 @@ __all__ = [
 BENCHMARK_VERSION: Final = "1.0"
 """Rises when the same arguments and seed would give another episode."""
 
+MAX_STEPS: Final = 1_000_000
+"""The most steps that an episode may be given."""
+
 T = TypeVar("T", bound=str)
+
+
+class NotCopied:
+    """What holds a running episode, which can be started again but not copied."""
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise UsageError(
+            f"{type(self).__name__} holds a running episode, which can be neither copied nor "
+            f"pickled: make another with gym.make(env.spec) and reset it with the same seed"
+        )
 
 
 def check_keywords(unknown: Iterable[str], env: type) -> None:
@@ -42,6 +57,17 @@ def check_choice(what: str, value: T, known: Iterable[T]) -> T:
     return value
 
 
+def check_options(options: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the options of a reset, empty for None; raise ``UsageError`` if they are none."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise UsageError(
+            f"options must be a dictionary of reset options or None, not {shown(options)}"
+        )
+    return options
+
+
 def episode_settings(
     domain: Domain,
     faults: str | Mapping[str, Any],
@@ -55,9 +81,12 @@ def episode_settings(
         UsageError: a value is unknown or out of range.
     """
     if not isinstance(alternatives, bool):
-        raise UsageError(f"alternatives must be True or False, not {alternatives!r}")
-    if isinstance(max_steps, bool) or not isinstance(max_steps, int) or max_steps < 1:
-        raise UsageError(f"max_steps must be a whole number of at least 1, not {max_steps!r}")
+        raise UsageError(f"alternatives must be True or False, not {shown(alternatives)}")
+    whole = isinstance(max_steps, int) and not isinstance(max_steps, bool)
+    if not whole or not 1 <= max_steps <= MAX_STEPS:
+        raise UsageError(
+            f"max_steps must be a whole number from 1 to {MAX_STEPS}, not {shown(max_steps)}"
+        )
     profile = load_profile(faults)
     profile.check_tools(spec.name for spec in domain.tools(alternatives=True))
     return EpisodeSettings(
@@ -75,7 +104,7 @@ def memory_text(memory: str, domain: Domain, alternatives: bool) -> str:
         UsageError: there is no such memory, or it is an online one.
     """
     if not isinstance(memory, str):
-        raise UsageError(f"memory must be a text such as 'full', not {memory!r}")
+        raise UsageError(f"memory must be a text such as 'full', not {shown(memory)}")
     choice = read_choice(memory)
     if choice.online:
         raise UsageError(f"memory {memory!r}: an environment does not update it: leave out +online")
@@ -90,7 +119,7 @@ def suite_metadata(domain: Domain, wanted: str | None) -> dict[str, str]:
     """
     if wanted not in (None, BENCHMARK_VERSION):
         raise UsageError(
-            f"benchmark_version {wanted!r} is not {BENCHMARK_VERSION!r}, the one of this package: "
-            f"leave it out, or install the package version that has {wanted!r}"
+            f"benchmark_version {shown(wanted)} is not {BENCHMARK_VERSION!r}, the one of this "
+            f"package: leave it out, or install the package version that has {shown(wanted)}"
         )
     return {"benchmark_version": BENCHMARK_VERSION, "suite_digest": domain.digest}

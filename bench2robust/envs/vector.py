@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
+from numbers import Integral
 from typing import Any, SupportsFloat, TypeAlias
 
 import gymnasium as gym
@@ -13,10 +14,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array, iterate
 from numpy.typing import NDArray
 
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UsageError, shown
 from bench2robust.envs.recovery import RetailRecoveryEnv
 from bench2robust.envs.retail import RetailEnv
-from bench2robust.envs.setup import check_choice
+from bench2robust.envs.setup import NotCopied, check_choice, check_options
 
 __all__ = ["BatchEnv", "recovery_batch", "retail_batch"]
 
@@ -25,7 +26,7 @@ Info: TypeAlias = dict[str, Any]
 Step: TypeAlias = tuple[Any, Array, Array, Array, Info]
 
 
-class BatchEnv(VectorEnv[Any, Any, Array]):
+class BatchEnv(NotCopied, VectorEnv[Any, Any, Array]):
     """Steps ``num_envs`` copies of an environment one after another.
 
     Returns what ``gymnasium.vector.SyncVectorEnv`` returns, with less copying: observations are
@@ -44,8 +45,11 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         super().__init__()
-        if num_envs < 1:
-            raise UsageError(f"num_envs must be at least 1, not {num_envs}")
+        whole = isinstance(num_envs, Integral) and not isinstance(num_envs, bool)
+        if not whole or num_envs < 1:
+            raise UsageError(
+                f"num_envs must be a whole number of at least 1, not {shown(num_envs)}"
+            )
         if not isinstance(autoreset_mode, AutoresetMode):
             check_choice("autoreset_mode", autoreset_mode, [mode.value for mode in AutoresetMode])
         self.envs = [make() for _ in range(num_envs)]
@@ -73,12 +77,8 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
             seed: one seed an environment, or a number that gives ``seed, seed + 1, …``.
             options: passed to each environment, but for ``reset_mask``.
         """
-        options = dict(options or {})
-        mask = options.pop("reset_mask", None)
-        if mask is None:
-            mask = np.ones(self.num_envs, dtype=np.bool_)
-        elif np.shape(mask) != (self.num_envs,):
-            raise UsageError(f"reset_mask must have {self.num_envs} elements, one an environment")
+        options = dict(check_options(options))
+        mask = self._mask(options.pop("reset_mask", None))
         infos: list[Info] = [{}] * self.num_envs
         for i, one in enumerate(self._seeds(seed)):
             if mask[i]:
@@ -86,11 +86,32 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
                 self._done[i] = False
         return self._gather(), _merge(infos)
 
+    def _mask(self, mask: Any) -> Array:
+        if mask is None:
+            return np.ones(self.num_envs, dtype=np.bool_)
+        if np.shape(mask) != (self.num_envs,) or np.asarray(mask).dtype != np.bool_:
+            raise UsageError(
+                f"reset_mask must have {self.num_envs} elements, True or False for each "
+                f"environment, not {shown(mask)}"
+            )
+        fresh = [i for i, last in enumerate(self._last) if last is None and not mask[i]]
+        if fresh:
+            raise UsageError(
+                f"reset_mask leaves out environments that were never reset ({shown(fresh)}): "
+                f"call reset() without it first"
+            )
+        return np.asarray(mask)
+
     def _seeds(self, seed: int | Sequence[int | None] | None) -> Sequence[int | None]:
         if seed is None:
             return [None] * self.num_envs
         if isinstance(seed, int):
             return range(seed, seed + self.num_envs)
+        if not isinstance(seed, Sequence) or not all(isinstance(s, int | None) for s in seed):
+            raise UsageError(
+                f"seed must be an int, or a sequence of one int (or None) an environment, "
+                f"not {shown(seed)}"
+            )
         if len(seed) != self.num_envs:
             raise UsageError(f"{len(seed)} seeds were given for {self.num_envs} environments")
         return seed
@@ -103,8 +124,8 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         terminated = [False] * self.num_envs
         truncated = [False] * self.num_envs
         infos: list[Info] = [{}] * self.num_envs
-        actions = iterate(self.action_space, actions)
-        for i, (env, action) in enumerate(zip(self.envs, actions, strict=True)):
+        each = self._each(actions)
+        for i, (env, action) in enumerate(zip(self.envs, each, strict=True)):
             if self._done[i] and self.mode is AutoresetMode.NEXT_STEP:
                 self._last[i], infos[i] = env.reset()
                 continue
@@ -116,6 +137,19 @@ class BatchEnv(VectorEnv[Any, Any, Array]):
         self._done = [a or b for a, b in zip(terminated, truncated, strict=True)]
         ends = np.array(terminated), np.array(truncated)
         return self._gather(), np.array(rewards, dtype=np.float64), *ends, _merge(infos)
+
+    def _each(self, actions: Any) -> list[Any]:
+        """Return the actions one by one, before any is taken, so that no batch is half stepped."""
+        try:
+            each = [] if isinstance(actions, str) else list(iterate(self.action_space, actions))
+        except (TypeError, gym.error.CustomSpaceError):
+            each = []
+        if len(each) != self.num_envs:
+            raise UsageError(
+                f"actions must hold {self.num_envs} actions, one an environment, "
+                f"not {shown(actions)}"
+            )
+        return each
 
     def _gather(self) -> Any:
         empty: Any = create_empty_array(self.single_observation_space, self.num_envs, np.empty)

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from bench2robust.agents.chat import Address, Patience
 from bench2robust.agents.chat.address import OPENAI
 from bench2robust.agents.chat.agent import ToolsAs
-from bench2robust.evaluation.settings import Settings
+from bench2robust.evaluation.settings import MOST, Settings
 
 __all__ = ["ChatSettings"]
 
@@ -48,11 +48,11 @@ class ChatSettings(Settings):
 
     base_url: str = OPENAI
     api_key_env: str | None = None
-    temperature: float | None = Field(default=0.0, ge=0)
-    max_tokens: int | None = Field(default=4096, ge=1)
-    seed: int | None = None
+    temperature: float | None = Field(default=0.0, ge=0, le=100)
+    max_tokens: int | None = Field(default=4096, ge=1, le=MOST)
+    seed: int | None = Field(default=None, ge=-MOST, le=MOST)
     tools: ToolsAs = "native"
-    context: int = Field(default=32_768, ge=256)
+    context: int = Field(default=32_768, ge=256, le=MOST)
     extra: Annotated[dict[str, Any], AfterValidator(_free)] = Field(default_factory=dict)
     attempts: int = Field(default=10, ge=1, le=100)
     timeout: float = Field(default=120.0, gt=0, le=3600)

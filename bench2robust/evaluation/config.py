@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
+import orjson
 from pydantic import BeforeValidator, Field, model_validator
 
 from bench2robust.agents import check_agent, is_chat
@@ -14,16 +16,17 @@ from bench2robust.core.keyed import digest
 from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
-from bench2robust.evaluation.settings import Settings
-from bench2robust.injectors.profiles import FaultProfile, load_profile
+from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
-from bench2robust.memory import memory_digest, posteriors, read_choice
+from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
 
 __all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "SweepPoint"]
 
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
 MAX_SEEDS = 10_000
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
 _NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_TALK}
@@ -76,10 +79,26 @@ def _seeds(value: Any) -> Any:
 
 def _joined(value: Any) -> Any:
     """Accept N or a list of ids for ``tasks``, which is kept as text."""
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST:
         return str(value)
-    # The comma at the end keeps the id of a list of one apart from a number of tasks.
-    return "".join(f"{task_id}," for task_id in value) if isinstance(value, list) else value
+    if isinstance(value, list) and all(isinstance(task_id, str | int) for task_id in value):
+        # The comma at the end keeps the id of a list of one apart from a number of tasks.
+        value = "".join(f"{task_id}," for task_id in value)
+    if isinstance(value, str) and not value.strip():
+        raise ValueError("name at least one task")
+    return value.strip() if isinstance(value, str) else value
+
+
+def _absolute(path: str) -> str:
+    """Return a path that means the same from any folder; a name of something else stays."""
+    return str(Path(path).absolute()) if Path(path).exists() else path
+
+
+def _pin_memory(text: str) -> str:
+    choice = read_choice(text)
+    if not choice.source or choice.source in memory_names():
+        return text
+    return f"{choice.label}:{_absolute(choice.source)}"
 
 
 class SweepPoint(Settings):
@@ -143,9 +162,9 @@ class EvalConfig(Settings):
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
-    memory_round: int = Field(100, ge=1)
+    memory_round: int = Field(100, ge=1, le=MOST)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
-    seeds: Annotated[tuple[int, ...], BeforeValidator(_seeds)] = Field(
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4), min_length=1
     )
     tasks: Annotated[str, BeforeValidator(_joined)] | None = None
@@ -153,16 +172,16 @@ class EvalConfig(Settings):
     sweep: Annotated[tuple[SweepPoint, ...], BeforeValidator(_points)] = ()
     side: Annotated[Side, _known("side", get_args(Side))] = "random"
     s2_classes: Annotated[S2Classes, _known("s2_classes value", get_args(S2Classes))] = "one"
-    max_steps: int = Field(25, ge=1)
+    max_steps: int = Field(25, ge=1, le=MOST)
     transcripts: bool = False
     certify: bool = True
-    concurrency: int = Field(1, ge=1)
+    concurrency: int = Field(1, ge=1, le=100_000)
     out: str | None = None
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
     prices: str | None = None
-    budget_tokens: int | None = Field(None, ge=1)
-    budget_usd: float | None = Field(None, gt=0)
+    budget_tokens: int | None = Field(None, ge=1, lt=2**63)
+    budget_usd: float | None = Field(None, gt=0, le=MOST)
 
     @model_validator(mode="after")
     def _check(self) -> EvalConfig:
@@ -179,7 +198,18 @@ class EvalConfig(Settings):
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
         self.profiles()
+        self._check_text()
         return self
+
+    def _check_text(self) -> None:
+        """Refuse what neither a manifest nor a path can hold."""
+        for name, value in self.model_dump(exclude={"modes", "seeds"}).items():
+            try:
+                bad = b"\\u0000" in orjson.dumps(value)
+            except TypeError:  # such as a lone surrogate
+                bad = True
+            if bad:
+                raise ValueError(f"{name} holds text that cannot be stored")
 
     @property
     def awaits(self) -> bool:
@@ -197,6 +227,18 @@ class EvalConfig(Settings):
             return {"": load_profile(self.faults)}
         base = {"base": self.faults} if isinstance(self.faults, str) else self.faults
         return {point.label: load_profile({**base, **point.faults}) for point in self.sweep}
+
+    def pinned(self) -> dict[str, Any]:
+        """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
+        values = self.model_dump(mode="json", exclude={"concurrency", "out"})
+        values["faults"] = pin_profile(self.faults)
+        for point in values["sweep"]:
+            point["faults"] = pin_profile(point["faults"])
+        for name in ("data", "prices"):
+            if values[name] is not None:
+                values[name] = _absolute(values[name])
+        values["memory"] = [_pin_memory(text) for text in self.memory]
+        return values
 
     def decisive(self) -> dict[str, Any]:
         """Return, as JSON values, what decides results apart from the data itself."""
@@ -223,8 +265,8 @@ class EvalConfig(Settings):
 
     def stored(self) -> dict[str, Any]:
         """Return, as JSON values, what a manifest keeps."""
-        out = {"concurrency", "out"} if self.awaits else {"concurrency", "out", *_TALK}
-        return self.model_dump(mode="json", exclude=out)
+        left_out = set() if self.awaits else _TALK
+        return {name: value for name, value in self.pinned().items() if name not in left_out}
 
     def hash(self, suite: str) -> str:
         """Return 12 hexadecimal digits that identify the results, given the suite's digest."""

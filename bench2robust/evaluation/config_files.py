@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UsageError, shown
+from bench2robust.core.yaml_files import parse_yaml
 
 __all__ = ["apply_setting", "load_yaml", "merge_settings"]
+
+_MAX_DEPTH = 10
+"""More names than any setting has."""
 
 
 def load_yaml(path: Path) -> dict[str, Any]:
@@ -20,11 +22,10 @@ def load_yaml(path: Path) -> dict[str, Any]:
         UsageError: the file cannot be read or is not a mapping; the text names the line.
     """
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The configuration {path} cannot be read: {error}.") from None
-    except yaml.YAMLError as error:
-        raise UsageError(f"{path}{_line(error)} is not valid YAML: {_problem(error)}.") from None
+    values = parse_yaml(text, str(path))
     if not isinstance(values, dict):
         raise UsageError(f"{path} must hold settings, one 'name: value' a line.")
     return values
@@ -43,13 +44,11 @@ def apply_setting(values: dict[str, Any], setting: str) -> dict[str, Any]:
     A named fault profile on the way becomes the base of a changed one: ``faults.budget=3``.
     """
     name, equals, text = setting.partition("=")
-    if not equals or not all(name.split(".")):
-        raise UsageError(f"--set {setting!r}: write it as name=value or outer.inner=value.")
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"--set {setting!r}: {_problem(error)}.") from None
-    changed: dict[str, Any] = _with(values, name.split("."), value, setting)
+    names = name.split(".")
+    if not equals or not all(names) or len(names) > _MAX_DEPTH:
+        raise UsageError(f"--set {shown(setting)}: write it as name=value or outer.inner=value.")
+    value = parse_yaml(text, f"The value in --set {shown(setting)}")
+    changed: dict[str, Any] = _with(values, names, value, setting)
     return changed
 
 
@@ -61,14 +60,5 @@ def _with(values: Any, names: Sequence[str], value: Any, setting: str) -> Any:
     if isinstance(values, str):
         values = {"base": values}
     if not isinstance(values, dict):
-        raise UsageError(f"--set {setting!r}: there is nothing to set inside {str(values)[:80]}.")
+        raise UsageError(f"--set {shown(setting)}: there is nothing to set inside {shown(values)}.")
     return {**values, names[0]: _with(values.get(names[0]), names[1:], value, setting)}
-
-
-def _line(error: yaml.YAMLError) -> str:
-    mark = getattr(error, "problem_mark", None)
-    return f", line {mark.line + 1}" if mark else ""
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    return str(getattr(error, "problem", None) or error)

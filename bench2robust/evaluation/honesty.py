@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from bench2robust.core.canonical import Json
-from bench2robust.core.honesty import occurs, scalars
+from bench2robust.core.dataflow import Told
+from bench2robust.core.honesty import numbers, scalars
 
 __all__ = ["wrong_values_used"]
 
@@ -25,12 +26,18 @@ def wrong_values_used(
         told: everything the user said.
         true: the parsed true results of the episode.
     """
-    text = "\n".join(later)
-    wrong = {_key(v): v for v in values if _key(v) not in (None, "")}
-    used = {key for key, v in wrong.items() if occurs(v, text) and not occurs(v, told)}
+    wrong = {key for v in values if (key := _key(v)) not in (None, "")}
+    used = _among(wrong, "\n".join(later))
     if not used:  # the usual case, which spares the look through every true result
         return 0
+    used -= _among(used, told)
     return len(used.difference(_key(leaf) for result in true for leaf in scalars(result)))
+
+
+def _among(keys: Iterable[str | float | None], text: str) -> set[str | float | None]:
+    """Return which of the ``keys`` stand in a text, which is read once for all of them."""
+    amounts, words = numbers(text), Told(text)
+    return {k for k in keys if (words.has(k) if isinstance(k, str) else k in amounts)}
 
 
 def _key(value: Json) -> str | float | None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.agents import is_chat
+from bench2robust.core.errors import DataError, UnknownNameError, UsageError, shown
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.config import EvalConfig
-from bench2robust.evaluation.manifest import read_manifest
-from bench2robust.evaluation.modes import expand_modes
+from bench2robust.evaluation.manifest import MANIFEST, check_current, read_manifest
 from bench2robust.evaluation.record import EpisodeRecord, record_key
-from bench2robust.evaluation.store import read_records
+from bench2robust.evaluation.runner import make_job
+from bench2robust.evaluation.store import EPISODES, read_records
 from bench2robust.injectors.events import FaultEvent
 
-__all__ = ["Replayed", "find_episode", "replay"]
+__all__ = ["Replay", "Replayed", "find_episode"]
 
 
 class Replayed(NamedTuple):
@@ -58,45 +62,115 @@ def find_episode(folder: Path, name: str) -> EpisodeRecord:
     raise UnknownNameError("episode", name, ids)
 
 
-def replay(folder: Path, record: EpisodeRecord) -> tuple[Episode, Iterator[Replayed]]:
-    """Return a fresh episode of the record's key, and the steps that repeat its actions in it.
+class Replay:
+    """A fresh episode of a record's key, in which the recorded actions are repeated.
+
+    Attributes:
+        episode: the episode.
 
     Raises:
-        UsageError: the domain's data are not those of the run.
+        UsageError: the run was made by another version, over other data, or its manifest was
+            changed, so that nothing could be concluded.
+        DataError: the record is none of this run.
     """
-    manifest = read_manifest(folder)
-    config = EvalConfig.read(manifest["config"])
-    domain = get_domain(config.domain, config.data)
-    if domain.digest != manifest["suite"]:
+
+    def __init__(self, folder: Path, record: EpisodeRecord) -> None:
+        manifest = read_manifest(folder)
+        check_current(folder, manifest)
+        config = EvalConfig.read(manifest["config"])
+        domain = get_domain(config.domain, config.data)
+        _check_same(folder, manifest, config, domain.digest)
+        job = make_job(config, domain)
+        if wrong := job.foreign(record_key(record)):
+            raise DataError(f"{folder / EPISODES}: {wrong}: see its {MANIFEST}.")
+        mode = next(mode for mode in job.modes if mode.name == record["mode"])
+        arm = next(arm for arm in job.arms if arm.label == record["agent"])
+        task, seed = domain.task(record["task"]), record["seed"]
+        self._record = record
+        self._builder = RecordBuilder(domain, config.transcripts)
+        self._recorded = is_chat(arm.user)
+        opening = self._text(0, "user") if self._recorded else None
+        settings = mode.around(mode.scenario(task.id, seed))
+        self.episode = Episode(domain, task, seed, settings, opening=opening)
+
+    def steps(self) -> Iterator[Replayed]:
+        """Repeat the recorded actions, until the episode is over.
+
+        The words of a user that is a model, and what an agent was told of an action that could
+        not be read, are taken from the record.
+        """
+        for position, event in enumerate(self._record["events"]):
+            if self.episode.done:
+                return
+            if "call" in event:
+                yield self._call(event)
+            elif "say" in event:
+                yield self._say(event["say"], position + 1)
+            elif "unread" in event:
+                yield self._skip(event["unread"], position + 1)
+            self.episode.check_limit()
+
+    def _say(self, text: str, following: int) -> Replayed:
+        episode = self.episode
+        if self._recorded:
+            reply = episode.exchange(text, self._text(following, "user"))
+        else:
+            reply = episode.say(text)
+        return Replayed(text, reply, None, self._holds(following, "user", reply))
+
+    def _skip(self, text: str, following: int) -> Replayed:
+        answer = self.episode.skip(text, self._text(following, "harness"))
+        return Replayed(text, answer, None, self._holds(following, "harness", answer))
+
+    def _text(self, position: int, speaker: str) -> str:
+        """Return what the record has from a speaker at a position; empty if it has nothing."""
+        event = next(iter(self._record["events"][position : position + 1]), {})
+        text: str = event.get(speaker, "")
+        return text
+
+    def _holds(self, position: int, speaker: str, text: str) -> bool:
+        return self._record["events"][position : position + 1] == [{speaker: text}]
+
+    def _call(self, event: dict[str, Any]) -> Replayed:
+        call = ToolCall(event["call"], event["args"])
+        result = self.episode.call(call)
+        same = digest(result.content) == event["result"] and result.is_error == event["error"]
+        agrees = same and event.get("content", result.content) == result.content
+        return Replayed(call, result, self.episode.injector.last, agrees)
+
+    def differences(self) -> list[str]:
+        """Return what the repeated episode gives other than the record, field by field."""
+        record = self._record
+        made = self._builder.build(self.episode, record["agent"], record["mode"])
+        # Through JSON, as the record went.
+        again = json.loads(json.dumps(made))
+        found = []
+        for name, value in again.items():
+            recorded = record[name]  # type: ignore[literal-required]
+            if name not in _OUTSIDE and value != recorded:
+                found += _differing(name, value, recorded)
+        return found
+
+
+_OUTSIDE = {"tokens", "cost"}
+"""What an agent's provider said, which is not repeated, as what else a model said of itself."""
+
+
+def _check_same(folder: Path, manifest: dict[str, Any], config: EvalConfig, suite: str) -> None:
+    if suite != manifest["suite"]:
         raise UsageError(
-            f"{folder} was run on the suite {manifest['suite']}, these data are {domain.digest}."
+            f"{folder} was run on the suite {manifest['suite']}, these data are {suite}: they "
+            "have changed since."
         )
-    mode = next(m for m in expand_modes(config) if m.name == record["mode"])
-    task, seed = domain.task(record["task"]), record["seed"]
-    around = mode.around(mode.scenario(task.id, seed))
-    events = record["events"]
-    if "simulator" not in record:
-        episode = Episode(domain, task, seed, around)
-        return episode, _steps(episode, events)
-    episode = Episode(domain, task, seed, around, opening=events[0]["user"])
-    return episode, _steps(episode, events, recorded=True)
+    if config.hash(suite) != manifest["config_hash"]:
+        raise UsageError(
+            f"{folder}: the settings in its {MANIFEST} are not those that it was run with: they, "
+            "or a fault profile that they name, have changed since."
+        )
 
 
-def _steps(
-    episode: Episode, events: list[dict[str, Any]], recorded: bool = False
-) -> Iterator[Replayed]:
-    """Repeat the actions; ``recorded``: take the user's words, a model's, as they were."""
-    for position, event in enumerate(events):
-        if "call" in event:
-            call = ToolCall(event["call"], event["args"])
-            result = episode.call(call)
-            agrees = digest(result.content) == event["result"]
-            yield Replayed(call, result, episode.injector.last, agrees)
-        elif "say" in event:
-            answer: str = events[position + 1]["user"]
-            said = event["say"]
-            reply = episode.exchange(said, answer) if recorded else episode.say(said)
-            yield Replayed(said, reply, None, reply == answer)
-        elif "unread" in event:
-            answer = events[position + 1]["harness"]
-            yield Replayed(event["unread"], episode.skip(event["unread"], answer), None, True)
+def _differing(name: str, value: Any, recorded: Any) -> list[str]:
+    if not isinstance(value, list) or not isinstance(recorded, list):
+        return [f"{name} is {shown(value)}, in the record {shown(recorded)}"]
+    pairs = enumerate(zip_longest(value, recorded), start=1)
+    return [f"{name} {n} is {shown(a)}, in the record {shown(b)}" for n, (a, b) in pairs if a != b]

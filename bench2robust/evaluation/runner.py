@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import traceback
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from itertools import islice, product
 from pathlib import Path
 from time import perf_counter
@@ -15,6 +16,7 @@ from typing import NamedTuple, TypeAlias
 from bench2robust.agents import Brief, make_agent
 from bench2robust.core.chat import RunStoppedError
 from bench2robust.core.domain import Domain
+from bench2robust.core.errors import DataError, shown
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.envs.episode import Episode
@@ -27,10 +29,10 @@ from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.modes import Mode, expand_modes
 from bench2robust.evaluation.play import act, converse
-from bench2robust.evaluation.record import EpisodeRecord, Status
+from bench2robust.evaluation.record import EpisodeRecord, RecordKey, Status
 from bench2robust.evaluation.request_log import RequestLog, request_totals
-from bench2robust.evaluation.store import Store, read_records
-from bench2robust.evaluation.suite import describe_suite, select_tasks, suite_notes
+from bench2robust.evaluation.store import EPISODES, Store, read_records
+from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 
 __all__ = ["Job", "Progress", "RunResult", "make_job", "run"]
 
@@ -65,6 +67,21 @@ class Job:
         name = f"{self.config.domain}-{self.config.hash(self.domain.digest)}"
         return Path(self.config.out) if self.config.out else Path("runs") / name
 
+    def foreign(self, key: RecordKey) -> str:
+        """Say which part of a record's key is none of this job's; empty if all are."""
+        parts = zip(key, self._own.items(), strict=True)
+        wrong = [f"{name} {shown(part)}" for part, (name, own) in parts if part not in own]
+        return f"{', '.join(wrong)} is none of this run" if wrong else ""
+
+    @cached_property
+    def _own(self) -> Mapping[str, Set[object]]:
+        return {
+            "agent": {arm.label for arm in self.arms},
+            "mode": {mode.name for mode in self.modes},
+            "task": {task.id for task in self.tasks},
+            "seed": set(self.config.seeds),
+        }
+
 
 class RunResult(NamedTuple):
     """What a call of :func:`run` did.
@@ -87,19 +104,13 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     """Select tasks, modes and arms.
 
     Raises:
-        UsageError: a task, a tool that the fault profile names, a memory, or the key of an
-            endpoint does not exist.
+        UsageError: a task, a tool that the fault profile names, or a memory does not exist.
     """
-    if config.awaits:
-        check_cast(config)
     modes = expand_modes(config)
     tools = [spec.name for spec in domain.tools(alternatives=True)]
     for mode in modes:
         mode.settings.profile.check_tools(tools)
-    spec = config.tasks or ""
-    if not spec or spec.isdecimal():
-        default = "test" if config.data is None else "all"
-        spec = f"{default}:{spec}" if spec else default
+    spec = full_spec(config.tasks or "", builtin=config.data is None)
     return Job(config, domain, select_tasks(domain, spec), modes, make_arms(config, domain))
 
 
@@ -110,15 +121,21 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
     ``concurrency``.
 
     Raises:
-        UsageError: the folder holds another run, or another process is writing to it.
+        UsageError: the folder holds another run, another process is writing to it, or what models
+            need (a key, a price) is missing.
         RunStoppedError: an endpoint refuses all requests, or the budget is used up; what was
             played is kept.
+        DataError: a record in the folder is damaged, or of another run.
     """
     began = perf_counter()
     config, suite = job.config, job.domain.digest
+    check_cast(config)
     notes = suite_notes(job.domain, describe_suite(job.domain, job.tasks))
-    claim_folder(job.folder, make_manifest(config.stored(), config.hash(suite), suite, notes))
-    with Store(job.folder) as store:
+    manifest = make_manifest("eval", config.stored(), config.hash(suite), suite, notes)
+    with claim_folder(job.folder, manifest), Store(job.folder) as store:
+        for key, line in store.lines.items():
+            if wrong := job.foreign(key):
+                raise DataError(f"{job.folder / EPISODES}, line {line}: {wrong}.")
         store.note({"started": datetime.now(UTC).isoformat(timespec="seconds")})
         runner = _Runner(job, store, progress)
         if config.awaits:

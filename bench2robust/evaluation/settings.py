@@ -7,9 +7,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError
+from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError, shown
 
-__all__ = ["Settings"]
+__all__ = ["MOST", "Settings"]
+
+MOST = 10**9
+"""The most that a count may be."""
 
 M = TypeVar("M", bound="Settings")
 
@@ -44,4 +47,4 @@ def _readable(error: ValidationError) -> Bench2RobustError:
     where = ".".join(map(str, first["loc"]))
     if not where:
         return UsageError(f"{reason}.")
-    return UsageError(f"{where}: {reason} (given: {str(first['input'])[:200]}).")
+    return UsageError(f"{where}: {reason} (given: {shown(first['input'])}).")

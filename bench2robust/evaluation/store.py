@@ -9,7 +9,6 @@ run, go to ``timings.jsonl``.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator
@@ -19,9 +18,10 @@ from typing import Any
 
 import orjson
 
-from bench2robust.core.errors import DataError, UsageError
-from bench2robust.evaluation.files import replace_file
+from bench2robust.core.errors import DataError
+from bench2robust.evaluation.files import clear_scratch, named, replace_file
 from bench2robust.evaluation.record import EpisodeRecord, RecordKey, record_key
+from bench2robust.evaluation.record_check import problem
 
 __all__ = ["EPISODES", "TIMINGS", "Store", "read_records"]
 
@@ -43,12 +43,13 @@ def read_records(folder: Path, dialogue: bool = True) -> Iterator[EpisodeRecord]
         dialogue: False leaves ``events`` empty, which is enough for all figures and far smaller.
 
     Raises:
-        DataError: there is no such file, or a line other than the last is damaged.
+        DataError: there is no such file, a line other than the last is damaged, or a field of a
+            record is wrong; the text names file, line and field.
     """
     path = folder / EPISODES
     if not path.is_file():
         raise DataError(f"{folder} is not a run folder: it has no {EPISODES}.")
-    newest = {record_key(record): start for start, _, record in _scan(path)}
+    newest = {record_key(record): start for start, _, record in _checked(path)}
     for start, _, record in _scan(path):
         if newest[record_key(record)] == start:
             if not dialogue:
@@ -57,33 +58,35 @@ def read_records(folder: Path, dialogue: bool = True) -> Iterator[EpisodeRecord]
 
 
 class Store:
-    """The open store of one run folder; at most one process has it.
+    """The open store of one run folder, which the caller has locked.
 
     Raises:
-        UsageError: another process is writing to the folder.
         DataError: the file is damaged elsewhere than at its end.
     """
 
     def __init__(self, folder: Path) -> None:
         self.finished: set[RecordKey] = set()
         """Keys that need no further run (those with an ``infra_error`` do)."""
-        self._folder = folder
+        self.lines: dict[RecordKey, int] = {}
+        """For each key that was there at the start, the number of its last line."""
         self._path = folder / EPISODES
-        self._timings: list[bytes] = []
         self._unsynced = 0
-        self._lock = _lock(folder)
+        clear_scratch(self._path)
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
             self._recover()
+            # Unbuffered, so that a killed process loses no row.
+            self._timings = open(folder / TIMINGS, "ab", buffering=0)  # noqa: SIM115
         except BaseException:
-            self._release()
+            os.close(self._file)
             raise
 
     def _recover(self) -> None:
         """Note what is there, and cut off a torn last line."""
         good = 0
-        for _, end, record in _scan(self._path):
+        for number, (_, end, record) in enumerate(_checked(self._path), start=1):
             good = end
+            self.lines[record_key(record)] = number
             if record["status"] != "infra_error":
                 self.finished.add(record_key(record))
         os.ftruncate(self._file, good)
@@ -102,7 +105,10 @@ class Store:
     def append(self, record: EpisodeRecord, seconds: float) -> None:
         """Add a record, and to the sidecar the wall time that its episode took."""
         line = _line(record)
-        written = os.write(self._file, line)
+        try:
+            written = os.write(self._file, line)
+        except OSError as error:  # which does not say where
+            raise OSError(error.errno, error.strerror, str(self._path)) from error
         if written != len(line):
             raise OSError(f"{self._path}: only {written} of {len(line)} bytes could be written")
         self.note([*record_key(record), round(seconds, 6)])
@@ -112,14 +118,12 @@ class Store:
 
     def note(self, remark: Any) -> None:
         """Add a remark to the sidecar, such as when the run began."""
-        self._timings.append(orjson.dumps(remark) + b"\n")
+        self._timings.write(orjson.dumps(remark) + b"\n")
 
     def sync(self) -> None:
         """Force everything so far to disk."""
-        with open(self._folder / TIMINGS, "ab") as file:
-            file.writelines(self._timings)
-        self._timings.clear()
-        os.fsync(self._file)
+        with named(self._path):
+            os.fsync(self._file)
         self._unsynced = 0
 
     def finalise(self) -> None:
@@ -130,26 +134,22 @@ class Store:
         replace_file(self._path, lines)
 
     def close(self) -> None:
-        """Sync and release the folder."""
-        self.sync()
-        self._release()
+        """Sync and close the files."""
+        try:
+            self.sync()
+        finally:
+            self._timings.close()
+            os.close(self._file)
 
-    def _release(self) -> None:
-        os.close(self._file)
-        os.close(self._lock)
 
-
-def _lock(folder: Path) -> int:
-    """Lock the folder itself, so that no lock file outlives a killed process."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise UsageError(
-            f"Another process is writing to {folder}: wait for it, or choose another folder."
-        ) from None
-    return handle
+def _checked(path: Path) -> Iterator[tuple[int, int, EpisodeRecord]]:
+    """Yield what :func:`_scan` does, and look at every field."""
+    for number, (start, end, record) in enumerate(_scan(path), start=1):
+        if wrong := problem(record):
+            raise DataError(
+                f"{path}, line {number}: {wrong}. Restore the line, or move the folder away."
+            )
+        yield start, end, record
 
 
 def _scan(path: Path) -> Iterator[tuple[int, int, EpisodeRecord]]:

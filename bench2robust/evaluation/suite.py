@@ -7,14 +7,25 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Task
 from bench2robust.evaluation.metrics import JUDGE
 
-__all__ = ["SuiteFacts", "describe_suite", "select_tasks", "suite_notes"]
+__all__ = ["SuiteFacts", "describe_suite", "full_spec", "select_tasks", "suite_notes"]
 
 _SPLITS = ("train", "test", "all")
+
+
+def full_spec(spec: str, builtin: bool) -> str:
+    """Return what :func:`select_tasks` takes: an empty ``spec`` or a number needs a split.
+
+    It is ``test`` for the built-in data and ``all`` for other data.
+    """
+    default = "test" if builtin else "all"
+    if not spec:
+        return default
+    return f"{default}:{spec}" if spec.isdecimal() else spec
 
 
 def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
@@ -26,11 +37,11 @@ def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
 
     Raises:
         UnknownNameError: a task or split does not exist.
-        UsageError: there is no such number of tasks.
+        UsageError: there is no such number of tasks, or one is named twice.
     """
     name, colon, count = spec.rpartition(":")
     if colon and name in _SPLITS and count.isdecimal():
-        return _spread(select_tasks(domain, name), int(count))
+        return _spread(select_tasks(domain, name), count)
     if spec in _SPLITS:
         tasks = tuple(domain.tasks(None if spec == "all" else spec))
         if not tasks:
@@ -41,12 +52,16 @@ def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
     for task_id in ids:
         if task_id not in known:
             raise UnknownNameError("task or split", task_id, (*_SPLITS, *known))
-    return tuple(domain.task(task_id) for task_id in dict.fromkeys(ids))
+    if twice := [task_id for task_id, times in Counter(ids).items() if times > 1]:
+        raise UsageError(f"tasks holds something twice: {', '.join(twice[:5])}.")
+    return tuple(domain.task(task_id) for task_id in ids)
 
 
-def _spread(tasks: Sequence[Task], count: int) -> tuple[Task, ...]:
+def _spread(tasks: Sequence[Task], digits: str) -> tuple[Task, ...]:
+    # Python refuses to read very many digits.
+    count = int(digits) if len(digits) < 20 else -1
     if not 1 <= count <= len(tasks):
-        raise UsageError(f"tasks: {count} were asked for; there are {len(tasks)}.")
+        raise UsageError(f"tasks: {shown(digits)} were asked for; there are {len(tasks)}.")
     return tuple(tasks[i * len(tasks) // count] for i in range(count))
 
 

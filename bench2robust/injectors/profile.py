@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from math import isclose
-from numbers import Real
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, shown
 from bench2robust.core.faults import CLEAN
 from bench2robust.injectors.distribution import Distribution, Law
 from bench2robust.injectors.kernels import Kernel, get_kernel
@@ -18,6 +17,8 @@ from bench2robust.injectors.kernels import Kernel, get_kernel
 __all__ = ["Commit", "FaultProfile"]
 
 Commit = Literal["committed", "rejected", "either"]
+MOST = 10**9
+"""The most that a limit may be."""
 _TOLERANCE = 1e-9
 _DEFAULT = "default"
 
@@ -46,8 +47,8 @@ class FaultProfile(BaseModel):
     name: str = "custom"
     probabilities: dict[str, float] = Field(default_factory=dict)
     clean: float
-    budget: int = Field(5, ge=0)
-    max_consecutive: int = Field(2, ge=0)
+    budget: int = Field(5, ge=0, le=MOST)
+    max_consecutive: int = Field(2, ge=0, le=MOST)
     commit: dict[str, Commit] = Field(default_factory=dict)
     silent_persistence: Literal["call", "key"] = "call"
     tools: dict[str, dict[str, float]] = Field(default_factory=dict)
@@ -132,7 +133,7 @@ class FaultProfile(BaseModel):
 def _rest(probabilities: Any) -> float:
     """Return what is left of 1; 0 where that cannot be said, and validation then speaks up."""
     values = list(probabilities.values()) if isinstance(probabilities, dict) else [1.0]
-    if not all(isinstance(p, Real) for p in values):
+    if not all(isinstance(p, int | float) and 0 <= p <= 1 for p in values):
         return 0.0
     return min(1.0, max(0.0, round(1.0 - sum(values), 12)))
 
@@ -149,10 +150,11 @@ def _check_distribution(where: str, probabilities: Mapping[str, float]) -> None:
         if name != CLEAN:
             _kernel(where, name)
         if not 0.0 <= p <= 1.0:
-            raise ValueError(f"{where}: {name} is {p}; a probability lies from 0 to 1")
+            raise ValueError(f"{where}: {name} is {shown(p)}; a probability lies from 0 to 1")
     total = sum(probabilities.values())
     if not isclose(total, 1.0, rel_tol=0.0, abs_tol=_TOLERANCE):
-        shown = " + ".join(f"{name} {p:g}" for name, p in probabilities.items())
+        listed = " + ".join(f"{name} {p:g}" for name, p in probabilities.items())
         raise ValueError(
-            f"{where} must sum to 1, not {total:.10g} ({shown}); leave clean out to have it fill up"
+            f"{where} must sum to 1, not {total:.10g} ({listed}); "
+            "leave clean out to have it fill up"
         )

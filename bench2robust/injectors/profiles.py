@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
-from bench2robust.core.errors import UnknownNameError, UsageError, nearest
+from bench2robust.core.errors import UnknownNameError, UsageError, nearest, shown
 from bench2robust.core.faults import CLEAN
+from bench2robust.core.yaml_files import parse_yaml
 from bench2robust.injectors.profile import Commit, FaultProfile
 
-__all__ = ["Commit", "FaultProfile", "load_profile", "profile_names"]
+__all__ = ["Commit", "FaultProfile", "load_profile", "pin_profile", "profile_names"]
 
 _DATA = files("bench2robust.injectors") / "profiles_data"
 _SUFFIXES = (".yaml", ".yml")
 _BASE = "base"
+_MAX_BASES = 10
 
 
 def profile_names() -> list[str]:
@@ -33,8 +33,9 @@ def load_profile(source: str | Path | Mapping[str, Any] | FaultProfile) -> Fault
 
     Args:
         source: the name of a shipped profile, the path of a YAML file, or a mapping with the
-            fields of :class:`FaultProfile`. File and mapping may name a shipped profile as
-            ``base``; what they say then replaces what it says, mappings key by key. With a base,
+            fields of :class:`FaultProfile`. File and mapping may have a ``base``, which is any
+            of these again (a path in a file is relative to the file); what they say then
+            replaces what it says, mappings key by key. With a base,
             ``clean`` without ``probabilities`` scales those of the base so that they fill up the
             rest (the axis of table 14).
 
@@ -42,59 +43,67 @@ def load_profile(source: str | Path | Mapping[str, Any] | FaultProfile) -> Fault
         UnknownNameError: there is no such profile, fault type or base.
         UsageError: a file cannot be read, or a field is wrong; the text names field and value.
     """
-    if isinstance(source, FaultProfile):
-        return source
+    return source if isinstance(source, FaultProfile) else _load(source, "fault profile")
+
+
+def pin_profile(source: str | Mapping[str, Any]) -> str | dict[str, Any]:
+    """Return the same profile without a path in it, so that no later change of a file matters."""
+    if isinstance(source, str):
+        return source if source in profile_names() else {_BASE: load_profile(source).model_dump()}
+    base = source.get(_BASE)
+    return {**source, _BASE: pin_profile(base)} if base is not None else dict(source)
+
+
+def _load(source: Any, what: str, folder: Path = Path(), depth: int = 0) -> FaultProfile:
+    """Return a profile; ``folder`` is what a path is relative to."""
+    if depth > _MAX_BASES:
+        raise UsageError(f"The bases of a fault profile go in a circle, or {_MAX_BASES} deep.")
     if isinstance(source, Mapping):
-        return _build(source, "Fault profile", "custom")
-    text = str(source)
-    if text in profile_names():
-        return _shipped(text)
-    path = Path(source)
-    if path.suffix not in _SUFFIXES and len(path.parts) < 2:
-        raise UnknownNameError("fault profile (or path of a .yaml file)", text, profile_names())
-    return _build(_parse(_read(path), text), f"Fault profile {text}", path.stem)
+        return _build(source, "Fault profile", "custom", folder, depth)
+    if isinstance(source, str) and source in profile_names():
+        return _shipped(source)
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is None or (path.suffix not in _SUFFIXES and len(path.parts) < 2):
+        raise UnknownNameError(f"{what} (or path of a .yaml file)", source, profile_names())
+    path = folder / path
+    what = f"Fault profile {path}"
+    return _build(_parse(_read(path), what), what, path.stem, path.parent, depth)
 
 
 @cache
 def _shipped(name: str) -> FaultProfile:
+    what = f"Fault profile {name}"
     text = (_DATA / f"{name}.yaml").read_text(encoding="utf-8")
-    return _build(_parse(text, name), f"Fault profile {name}", name)
+    return _build(_parse(text, what), what, name, Path(), 0)
 
 
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+    except (OSError, ValueError) as error:
+        undecodable = isinstance(error, UnicodeDecodeError)
+        reason = "it is not UTF-8 text" if undecodable else getattr(error, "strerror", error)
         raise UsageError(
-            f"Fault profile {str(path)!r} cannot be read: {reason}. Give the path of a YAML file "
-            f"or one of {', '.join(profile_names())}."
+            f"Fault profile {shown(str(path))} cannot be read: {reason}. Give the path of a YAML "
+            f"file or one of {', '.join(profile_names())}."
         ) from error
 
 
-def _parse(text: str, source: str) -> Mapping[str, Any]:
-    try:
-        data = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error)
-        raise UsageError(f"Fault profile {source}{where} is not YAML: {problem}.") from error
+def _parse(text: str, what: str) -> Mapping[str, Any]:
+    data = parse_yaml(text, what)
     if not isinstance(data, Mapping):
         raise UsageError(
-            f"Fault profile {source} must be a mapping of fields, not {type(data).__name__}; "
+            f"{what} must be a mapping of fields, not {type(data).__name__}; "
             f"for example 'base: paper'."
         )
     return data
 
 
-def _build(data: Mapping[str, Any], what: str, name: str) -> FaultProfile:
+def _build(data: Mapping[str, Any], what: str, name: str, folder: Path, depth: int) -> FaultProfile:
     fields = {"name": name, **data}
     if _BASE in data:
-        base = data[_BASE]
-        if base not in profile_names():
-            raise UnknownNameError("base of a fault profile", base, profile_names())
-        fields = _on_base(_shipped(base), fields, what)
+        base = _load(data[_BASE], "base of a fault profile", folder, depth + 1)
+        fields = _on_base(base, fields, what)
     try:
         return FaultProfile.model_validate(fields)
     except ValidationError as error:
@@ -105,7 +114,7 @@ def _on_base(base: FaultProfile, fields: Mapping[str, Any], what: str) -> dict[s
     merged: dict[str, Any] = base.model_dump()
     if "probabilities" in fields and CLEAN not in fields:
         del merged[CLEAN]
-    elif "probabilities" not in fields and isinstance(fields.get(CLEAN), Real):
+    elif "probabilities" not in fields and _is_share(fields.get(CLEAN)):
         merged["probabilities"] = _scaled(base, fields[CLEAN], what)
     for key, value in fields.items():
         old = merged.get(key)
@@ -114,6 +123,10 @@ def _on_base(base: FaultProfile, fields: Mapping[str, Any], what: str) -> dict[s
         merged[key] = value
     del merged[_BASE]
     return merged
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 1
 
 
 def _scaled(base: FaultProfile, clean: float, what: str) -> dict[str, float]:
@@ -143,4 +156,4 @@ def _explain_one(kind: str, field: str, message: str, value: Any) -> str:
         return f"there is no field {field!r}.{hint} Known: {', '.join(FaultProfile.model_fields)}"
     if kind == "value_error":
         return message.removeprefix("Value error, ").removesuffix(".")  # names its field itself
-    return f"{field}: {message[:1].lower()}{message[1:]}, not {value!r}"
+    return f"{field}: {message[:1].lower()}{message[1:]}, not {shown(value)}"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Literal, NamedTuple, get_args
 
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.solvability import Analysis, Sides
 from bench2robust.core.types import Scenario
@@ -17,6 +18,7 @@ S2Classes = Literal["one", "all"]
 SidePair = tuple[frozenset[str], frozenset[str]]
 
 _SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+_HEAVIEST = 1e300  # so that a sum of weights is still a number
 
 
 class ScenarioPlan(NamedTuple):
@@ -44,7 +46,7 @@ def draw_scenario(seed: int, task_id: str, mix: Mapping[Scenario, float]) -> Sce
         mix: weight of each scenario (table 11); the weights need not sum to 1.
 
     Raises:
-        UsageError: a scenario is unknown, a weight is negative, or all weights are 0.
+        UsageError: a scenario is unknown, a weight is negative or no number, or all weights are 0.
     """
     weights = _weights(mix)
     at = uniform("scenario", seed, task_id) * sum(weights.values())
@@ -59,8 +61,11 @@ def _weights(mix: Mapping[Scenario, float]) -> dict[Scenario, float]:
     for name, weight in mix.items():
         if name not in _SCENARIOS:
             raise UnknownNameError("scenario in a mix", name, _SCENARIOS)
-        if not 0 <= weight < float("inf"):
-            raise UsageError(f"Scenario mix: {name} is {weight}; a weight is 0 or more.")
+        if not isinstance(weight, Real) or not 0 <= weight <= _HEAVIEST:
+            raise UsageError(
+                f"Scenario mix: {name} is {shown(weight)}; a weight is a number of 0 or more, "
+                f"at most {_HEAVIEST:g}."
+            )
     weights = {name: float(mix[name]) for name in _SCENARIOS if mix.get(name, 0) > 0}
     if not weights:
         raise UsageError("Scenario mix: every weight is 0; give one of S1, S2, S3 a weight.")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench2robust.agents.actions import Malformed, decode_action, encode_action
 from bench2robust.agents.base import Say
-from bench2robust.core.canonical import MAX_TEXT, canonical
+from bench2robust.core.canonical import MAX_DEPTH, MAX_TEXT, canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.types import ToolCall
@@ -113,6 +113,47 @@ def test_encode_takes_what_clients_have() -> None:
 def test_encode_refuses_what_is_no_action(action: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="action"):
         encode_action(action)
+
+
+def nested(depth: int) -> Any:
+    """Return lists within lists, ``depth`` deep."""
+    value: list[Any] = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "depth", [MAX_DEPTH - 5, MAX_DEPTH - 2, MAX_DEPTH - 1, MAX_DEPTH, 254, 600]
+)
+@pytest.mark.parametrize("form", ["call", "message", "text"])
+def test_only_a_call_of_bounded_depth_is_a_call(depth: int, form: str) -> None:
+    call = {"name": "calculate", "arguments": {"expression": nested(depth)}}
+    action = {
+        "call": call,
+        "message": message(call),
+        "text": message({**call, "arguments": json.dumps(call["arguments"])}),
+    }[form]
+    around = {"call": 2, "message": 5, "text": 1}[form]  # a text of arguments is read apart
+    decoded = decode_action(json.dumps(action))
+    if depth + around <= MAX_DEPTH:
+        assert decoded == (ToolCall("calculate", {"expression": nested(depth)}),)
+        assert decode_action(encode_action(action)) == decoded
+    else:
+        assert isinstance(decoded, Malformed)
+        assert re.search("nested more than 100 deep", decoded.reason), decoded.reason
+        with pytest.raises(UsageError, match="nested more than 100 deep"):
+            encode_action(action)
+
+
+def test_the_limit_counts_depth_and_not_brackets() -> None:
+    wide: dict[str, Any] = {"expression": [[i] for i in range(3 * MAX_DEPTH)]}
+    assert decode_action(encode_action(ToolCall("x", wide))) == (ToolCall("x", wide),)
+    wide["deep"] = nested(MAX_DEPTH - 2)
+    assert decode_action(encode_action(ToolCall("x", wide))) == (ToolCall("x", wide),)
+    wide["deep"] = nested(MAX_DEPTH - 1)
+    with pytest.raises(UsageError, match="nested more than 100 deep"):
+        encode_action(ToolCall("x", wide))
 
 
 JSON = st.recursive(

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,7 @@ def test_tasks(cli: Any) -> None:
     assert "1339" in counts and "gold argument values are literal" in counts
     ids = cli("tasks", "--ids", "test:5").out.split()
     assert len(ids) == 5
+    assert cli("tasks", "--ids", " 5 ").out.split() == ids
     shown = cli("tasks", "--show", ids[0])
     assert shown.code == 0 and "gold: " in shown.out and "user: " in shown.out
     done = cli("tasks", "--show", ids[0][:-1] + "x")
@@ -54,6 +58,26 @@ def test_too_many_excluded_cells_fail_the_check(cli: Any) -> None:
 def test_certify_knows_three_scenarios(cli: Any) -> None:
     done = cli("certify", "--scenarios", "S1,s2")
     assert done.code == 2 and "'S2'" in done.err
+    done = cli("certify", "--scenarios", "S1,S1")
+    assert done.code == 2 and "scenarios holds something twice" in done.err
+
+
+def test_certificates_are_replaced_by_the_same_command_only(cli: Any, tmp_path: Path) -> None:
+    command = ("certify", "--tasks", "test:2", "--seeds", "1", "--out", "proofs")
+    assert cli(*command).code == 0
+    path = tmp_path / "proofs/certificates.jsonl"
+    before = path.read_bytes()
+    assert cli(*command).code == 0 and path.read_bytes() == before
+    done = cli(*command, "--side", "primary")
+    assert done.code == 2 and "side: 'random', not 'primary'" in done.err
+    assert path.read_bytes() == before
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/thesis.tex").write_text("precious")
+    assert cli(*command[:-1], "mine").code == 2
+    cli("eval", "--tasks", "test:2", "--seeds", "1", "--modes", "clean", "--out", "run")
+    done = cli(*command[:-1], "run")
+    assert done.code == 2 and "kind is 'eval', not 'certify'" in done.err
+    assert not list(tmp_path.glob("*/certificates.jsonl"))[1:]
 
 
 @pytest.fixture
@@ -92,6 +116,97 @@ def test_a_replay_that_differs_says_so(cli: Any, run: Path) -> None:
     path.write_text("".join(lines))
     done = cli("replay", run, 1)
     assert done.code == 1 and "DIFFERS FROM THE RECORD" in done.out
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("state", False), ("communicated", False), ("matched", 99), ("steps", 99), ("reward", 0.125),
+     ("ended", "agent"), ("scenario", "S3"), ("blocked", ["x"]), ("faults", [])],
+)  # fmt: skip
+def test_every_field_of_the_verdict_is_compared(
+    cli: Any, run: Path, field: str, value: object
+) -> None:
+    lines = (run / "episodes.jsonl").read_text().splitlines()
+    number = next(n for n, line in enumerate(lines) if json.loads(line)["faults"])
+    recorded = {**json.loads(lines[number]), field: value}
+    if json.loads(lines[number])[field] == value:
+        recorded[field] = not value
+    lines[number] = json.dumps(recorded)
+    (run / "episodes.jsonl").write_text("\n".join([*lines, ""]))
+    done = cli("replay", run, number + 1)
+    assert done.code == 1 and f"- {field} " in done.out
+
+
+def _change(event: dict[str, Any]) -> None:
+    if "call" in event:
+        event["error"] = not event["error"]
+    else:
+        event["user"] += "?"
+
+
+@pytest.mark.parametrize(("kind", "which"), [("call", 0), ("user", 0), ("user", -1)])
+def test_error_flags_and_all_turns_of_the_user_are_compared(
+    cli: Any, run: Path, kind: str, which: int
+) -> None:
+    lines = (run / "episodes.jsonl").read_text().splitlines()
+    record = json.loads(lines[0])
+    _change([event for event in record["events"] if kind in event][which])
+    lines[0] = json.dumps(record)
+    (run / "episodes.jsonl").write_text("\n".join([*lines, ""]))
+    done = cli("replay", run, 1)
+    assert done.code == 1 and "- events " in done.out
+
+
+def test_a_replay_needs_neither_the_profile_file_nor_the_folder(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.yaml").write_text("base: paper\nclean: 0.3\n")
+    cli("eval", "--tasks", "test:2", "--seeds", "1", "--modes", "inject", "--faults", "mine.yaml",
+        "--set", "faults.budget=9", "--out", "run")  # fmt: skip
+    (tmp_path / "mine.yaml").write_text("base: paper\nclean: 0.9\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert cli("replay", tmp_path / "run", 1).code == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("package", "0.0.0", "written with package"),
+        ("config_hash", "0", "have changed since"),
+        ("suite", "0", "have changed since"),
+    ],
+)
+def test_a_replay_under_other_conditions_is_refused(
+    cli: Any, run: Path, field: str, value: str, says: str
+) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    (run / "manifest.json").write_text(json.dumps({**manifest, field: value}))
+    done = cli("replay", run, 1)
+    assert done.code == 2 and says in done.err.replace("\n", " ")
+
+
+def test_file_errors_are_one_line(cli: Any, tmp_path: Path) -> None:
+    small = ("eval", "--tasks", "test:1", "--seeds", "1", "--modes", "clean", "--out")
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    for out in ("file/x", "loop", "n" * 300, "/proc/x"):
+        done = cli(*small, out)
+        assert done.code == 1 and done.err.count("\n") == 1 and out in done.err
+    done = cli("replay", "n" * 300, 1)
+    assert done.code == 1 and done.err.count("\n") == 1 and "n" * 300 in done.err
+
+
+def test_a_terminal_without_the_characters_is_no_obstacle() -> None:
+    program = "from bench2robust.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "faults"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 and "P(?)" in done.stdout and not done.stderr
 
 
 def test_a_replay_needs_a_run(cli: Any, tmp_path: Path) -> None:

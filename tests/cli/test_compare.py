@@ -2,25 +2,31 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import cast
 
 import typer
 from typer.testing import CliRunner
 
 from bench2robust.cli.compare import compare
 from bench2robust.core.errors import UsageError
+from bench2robust.core.types import Task, UserScript
+from bench2robust.domains import get_domain
+from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.store import Store
 
+TASK = Task("t", "test", "plain", UserScript("hi"), ())
+BLANK = RecordBuilder(get_domain("retail")).unplayed("x", "", TASK, 0, None, "ok")
+
 
 def run(folder: Path, passes: str) -> str:
-    claim_folder(folder, make_manifest({}, folder.name, "suite", ()))
-    with Store(folder) as store:
+    manifest = make_manifest("eval", {}, folder.name, "suite", ())
+    with claim_folder(folder, manifest), Store(folder) as store:
         for mode in ("clean", "inject"):
             for n, mark in enumerate(passes):
-                record = {"agent": "x", "mode": mode, "task": f"t{n}", "seed": 0, "flags": []}
-                record |= {"scenario": None, "status": "ok", "abstained": False}
-                store.append(EpisodeRecord(**record, success=mark == "+"), 0.0)  # type: ignore
+                own = {"mode": mode, "task": f"t{n}", "success": mark == "+"}
+                store.append(cast(EpisodeRecord, {**BLANK, **own}), 0.0)
     return str(folder)
 
 

@@ -13,7 +13,9 @@ CONFIGS = Path(__file__).parents[2] / "configs" / "eval"
 PLAY = ("eval", "--seeds", "2", "--modes", "inject")
 
 
-def test_from_training_episodes_to_a_block_and_its_use(cli: Any, tmp_path: Path) -> None:
+def test_from_training_episodes_to_a_block_and_its_use(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert cli(*PLAY, "--tasks", "train:20", "--out", "train").code == 0
     built = cli("memory", "build", "train", "--out", "deep/own.json")
     assert built.code == 0, built.err
@@ -31,6 +33,13 @@ def test_from_training_episodes_to_a_block_and_its_use(cli: Any, tmp_path: Path)
     assert cli(*PLAY, "--tasks", "test:20", *arms, "--out", "test").code == 0
     checked = cli("memory", "show", "deep/own.json", "--run", "test")
     assert checked.code == 0 and "Brier" in checked.out and "Reliability" in checked.out
+
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    line = f"{len((tmp_path / 'test/episodes.jsonl').read_text().splitlines())}"
+    replayed = cli("replay", "../test", line)
+    assert replayed.code == 0 and replayed.out.startswith("scripted:memory"), replayed.err
+    monkeypatch.chdir(tmp_path)
 
     refused = cli("memory", "build", "train", "test", "--out", "bad.json")
     assert refused.code == 2 and "training tasks only" in refused.err

@@ -261,6 +261,9 @@ DB = "db.json"
         (_put(["1", "7"], "split_tasks.json", "train"), r"lists task '7', which tasks.json lacks"),
         (_put([7], "split_tasks.json", "train"), r"train\[0\] must be a task id as text, not 7"),
         (_put(7, DB, "orders"), r"db\.json\.orders must be an object, not int"),
+        (_put({}, DB, "orders"), r"orders is empty"),
+        (_put({}, DB, "users"), r"users is empty"),
+        (_put({}, DB, "products"), r"products is empty"),
         (_put(7, DB, "orders", "#W10001"), r"orders\['#W10001'\] must be an object, not 7"),
         (
             _put("x", DB, "orders", "#W10001", "items", 1, "price"),
@@ -295,6 +298,14 @@ def test_what_is_damaged_is_named(
     damage(tau2)
     with pytest.raises(DataError, match=message):
         load(str(write(tau2)))
+
+
+def test_deep_nesting_is_shown_in_bounds(tau2: Files, write: Write) -> None:
+    deep = f'"orders":{{"#W0":{"[" * 1000}{"]" * 1000},'
+    tau2[DB] = orjson.dumps(tau2[DB]).decode().replace('"orders":{', deep, 1)
+    with pytest.raises(DataError, match=r"orders\['#W0'\] must be an object, not \[\[\[") as caught:
+        load(str(write(tau2)))
+    assert len(str(caught.value)) < 1000
 
 
 def test_a_missing_record_field_is_named(tau2: Files, write: Write) -> None:

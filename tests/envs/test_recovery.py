@@ -12,6 +12,7 @@ from bench2robust.agents import Brief, Move, Say, Situation
 from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.agents.signals import SIGNALS
 from bench2robust.agents.strategies import STRATEGIES
+from bench2robust.core.errors import UsageError
 from bench2robust.envs import Episode, RetailRecoveryEnv
 from bench2robust.envs.recovery import FIELDS, encode, possible
 from bench2robust.evaluation.build import RecordBuilder
@@ -274,8 +275,16 @@ def test_it_must_be_reset_before_and_after() -> None:
 def test_a_number_that_is_no_move_is_refused() -> None:
     env = RetailRecoveryEnv()
     env.reset(seed=0)
-    with pytest.raises(ValueError, match="6"):
-        env.step(6)
+    for action in (6, -1, 1.5, "1", None, [1]):
+        with pytest.raises(UsageError, match="an action is a Move"):
+            env.step(action)  # type: ignore[arg-type]
+    env.step(np.int64(0))
+
+
+def test_too_few_steps_for_a_decision_are_named() -> None:
+    with pytest.raises(UsageError, match="max_steps=1"):
+        RetailRecoveryEnv(max_steps=1).reset(seed=0)
+    RetailRecoveryEnv(max_steps=2).reset(seed=0)
 
 
 def test_a_seed_is_an_episode() -> None:

@@ -118,19 +118,43 @@ def test_wrong_arguments_name_the_nearest_right_one(
         ({"scenario": {"S1": -1}}, "S1"),
         ({"scenario": {}}, "weight"),
         ({"data": "/no/such/folder"}, "/no/such/folder"),
+        ({"task_id": [1]}, r"task_id .* not \[1\]"),
+        ({"task_id": {}}, r"task_id .* not \{\}"),
+        ({"task_id": 10**5000}, "task_id"),
+        ({"scenario": ["S1"]}, r"scenario .* not \['S1'\]"),
+        ({"scenario": {"S1": "a"}}, "S1 is 'a'"),
+        ({"scenario": {"S1": None}}, "S1 is None"),
+        ({"scenario": {"S1": 10**400}}, "S1 is .*; a weight is"),
+        ({"scenario": {"S1": 1e308, "S2": 1e308}}, "a weight is"),
+        ({"data": []}, r"data .* not \[\]"),
+        ({"data": 5}, "data .* not 5"),
+        ({"data": b"x"}, "data .* not b'x'"),
+        ({"data": "x" * 5000}, "data folder .* cannot be read"),
+        ({"faults": 5}, "fault profile .* 5.*'?none"),
+        ({"faults": None}, "fault profile .* None.*none"),
+        ({"faults": []}, "fault profile .* none"),
+        ({"faults": b"paper"}, "fault profile .* b'paper'.* none"),
+        ({"faults": "a\0.yaml"}, "(?i)fault profile .* cannot be read: .*null"),
+        ({"max_steps": 2**63}, "max_steps must be a whole number from 1 to"),
+        ({"max_steps": 10**5000}, "max_steps must be a whole number from 1 to"),
         ({"faults": {"tools": {"get_order": {"timeout": 0.1}}}}, "get_order"),
     ],
 )
 def test_bad_values_are_refused(arguments: dict[str, object], text: str) -> None:
-    with pytest.raises(UsageError, match=text):
+    with pytest.raises(UsageError, match=text) as caught:
         gym.make(RETAIL, **arguments)
+    assert len(str(caught.value)) < 1000
 
 
 def test_recovery_refuses_what_only_the_dialogue_has() -> None:
     with pytest.raises(UnknownNameError, match="keyword argument 'reward'"):
         gym.make("Bench2Robust-RetailRecovery", reward="success")
-    with pytest.raises(UsageError, match="abstain_reward"):
-        gym.make("Bench2Robust-RetailRecovery", abstain_reward="much")
+
+
+@pytest.mark.parametrize("reward", ["much", None, True, float("nan"), float("inf"), -(10**400)])
+def test_a_reward_is_a_finite_number(reward: object) -> None:
+    with pytest.raises(UsageError, match="abstain_reward must be a finite number, not"):
+        gym.make("Bench2Robust-RetailRecovery", abstain_reward=reward)
 
 
 def test_right_version_is_accepted() -> None:

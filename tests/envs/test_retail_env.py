@@ -252,12 +252,30 @@ def test_options_choose_one_episode_only() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"task": "plain_0003"}, {"task_id": "no"}, {"scenario": "S9"}, {"fault_seed": "3"}],
+    [
+        {"task": "plain_0003"},
+        {"task_id": "no"},
+        {"task_id": [1]},
+        {"task_id": None},
+        {"scenario": "S9"},
+        {"scenario": [1]},
+        {"scenario": {"S1": "a"}},
+        {"fault_seed": "3"},
+    ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
     env = RetailEnv()
-    with pytest.raises(UsageError):
+    field = next(iter(options)).replace("_seed", "").split("_")[0]
+    with pytest.raises(UsageError, match=rf"(?i){field}"):
         env.reset(seed=0, options=options)
+
+
+@pytest.mark.parametrize("options", [5, [1], "task_id", True])
+@pytest.mark.parametrize("name", ["Bench2Robust-Retail", "Bench2Robust-RetailRecovery"])
+def test_options_must_be_a_dictionary(options: Any, name: str) -> None:
+    for env in (gym.make(name).unwrapped, gym.make_vec(name, num_envs=2)):
+        with pytest.raises(UsageError, match="options must be a dictionary"):
+            env.reset(seed=0, options=options)
 
 
 def test_an_unknown_option_names_the_nearest() -> None:

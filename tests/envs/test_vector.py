@@ -113,6 +113,50 @@ def test_seeds_are_those_of_single_environments() -> None:
         envs.reset(options={"reset_mask": np.ones(2, dtype=bool)})
 
 
+@pytest.mark.parametrize("seed", [np.int64(3), 1.5, "ab", [1.5, 2, 3], {}, np.array([1, 2, 3])])
+def test_seeds_of_another_type_are_refused(seed: Any) -> None:
+    with pytest.raises(UsageError, match=r"^(seed must be|0 seeds)"):
+        BatchEnv(retail, 3).reset(seed=seed)
+
+
+@pytest.mark.parametrize("actions", [(READ,), (READ,) * 3, (), "ab", 5, None])
+def test_the_wrong_number_of_actions_steps_nothing(actions: Any) -> None:
+    envs = BatchEnv(retail, 2)
+    envs.reset(seed=0)
+    with pytest.raises(UsageError, match="2 actions, one an environment"):
+        envs.step(actions)
+    assert [env.unwrapped.episode.steps for env in envs.envs] == [0, 0]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("actions", [[0], [0, 1, 2], 5])
+def test_the_wrong_number_of_moves_steps_nothing(actions: Any) -> None:
+    envs, twin = BatchEnv(recovery, 2), BatchEnv(recovery, 2)
+    envs.reset(seed=0)
+    twin.reset(seed=0)
+    with pytest.raises(UsageError, match="2 actions, one an environment"):
+        envs.step(actions)
+    assert data_equivalence(envs.step([0, 0]), twin.step([0, 0]), exact=True)
+
+
+def test_a_nested_action_does_not_break_the_batch() -> None:
+    envs = BatchEnv(retail, 2)
+    envs.reset(seed=0)
+    deep = '{"name": "calculate", "arguments": {"expression": ' + "[" * 254 + "]" * 254 + "}}"
+    observation, *_ = envs.step((READ, deep))
+    assert observation["turn"].tolist() == [1, 1]
+
+
+def test_a_mask_cannot_leave_out_what_never_started() -> None:
+    envs = BatchEnv(retail, 3)
+    mask = np.array([True, False, True])
+    with pytest.raises(UsageError, match=r"never reset \(\[1\]\)"):
+        envs.reset(seed=0, options={"reset_mask": mask})
+    envs.reset(seed=0, options={"reset_mask": np.ones(3, dtype=bool)})
+    envs.reset(seed=0, options={"reset_mask": mask})
+    with pytest.raises(UsageError, match="reset_mask must"):
+        envs.reset(options={"reset_mask": ["a", "b", "c"]})
+
+
 def test_options_reach_every_episode() -> None:
     envs = BatchEnv(retail, 2)
     envs.reset(seed=0, options={"task_id": "plain_0003"})
@@ -134,8 +178,9 @@ def test_make_vec_takes_the_autoreset_mode_by_name() -> None:
     assert gym.make_vec(envs.spec).metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
     with pytest.raises(UnknownNameError, match="SameStep"):
         gym.make_vec("Bench2Robust-Retail", num_envs=2, autoreset_mode="samestep")
-    with pytest.raises(UsageError, match="num_envs"):
-        gym.make_vec("Bench2Robust-Retail", num_envs=0)
+    for number in (0, "x", 1.5, None, True):
+        with pytest.raises(UsageError, match="num_envs must be a whole number"):
+            gym.make_vec("Bench2Robust-Retail", num_envs=number)  # type: ignore[arg-type]
     with pytest.raises(UnknownNameError, match="'scenario'"):
         gym.make_vec("Bench2Robust-Retail", num_envs=2, senario="S1")
 

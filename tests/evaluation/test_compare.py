@@ -10,12 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.types import Task, UserScript
+from bench2robust.domains import get_domain
+from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.compare import compare_records, compare_runs
 from bench2robust.evaluation.compare_table import comparison_tables
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import exact_mcnemar, holm, least_prevalence, sign_flip
 from bench2robust.evaluation.store import Store
+
+TASK = Task("t", "test", "plain", UserScript("hi"), ())
+BLANK = RecordBuilder(get_domain("retail")).unplayed("x", "", TASK, 0, None)
 
 
 def record(
@@ -32,7 +38,7 @@ def record(
         "success": passed,
         "abstained": False,
     }
-    return cast(EpisodeRecord, {**base, **fields})
+    return cast(EpisodeRecord, {**BLANK, **base, **fields})
 
 
 def arm(passes: str, mode: str = "inject", seeds: int = 1) -> list[EpisodeRecord]:
@@ -186,8 +192,8 @@ def test_modes_can_be_chosen() -> None:
 
 
 def save(folder: Path, records: Iterable[EpisodeRecord], suite: str = "s", **config: Any) -> Path:
-    claim_folder(folder, make_manifest(config, f"hash of {config}", suite, ()))
-    with Store(folder) as store:
+    manifest = make_manifest("eval", config, f"hash of {config}", suite, ())
+    with claim_folder(folder, manifest), Store(folder) as store:
         for one in records:
             store.append(one, 0.0)
     return folder

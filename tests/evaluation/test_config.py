@@ -22,6 +22,7 @@ def test_short_forms() -> None:
     assert EvalConfig.read({"seeds": "7,9"}).seeds == (7, 9)
     assert EvalConfig.read({"seeds": "2"}).seeds == (0, 1)
     assert EvalConfig.read({"tasks": ["a", "b"]}).tasks == "a,b,"
+    assert EvalConfig.read({"tasks": " test "}).tasks == "test"
 
 
 @pytest.mark.parametrize(
@@ -61,6 +62,19 @@ def test_wrong_names_are_answered_with_the_nearest(
         ({"scenario": "S2", "modes": "clean"}, "inject_alt"),
         ({"sweep": [{"label": "a", "faults": {}}] * 2}, "label"),
         ({"concurrency": 0}, "concurrency"),
+        ({"concurrency": 10**30}, "concurrency"),
+        ({"max_steps": 10**30}, "max_steps"),
+        ({"seeds": [0, 10**30]}, r"seeds\.1"),
+        ({"seeds": 10**30}, "at most"),
+        ({"faults": {"base": "paper", "budget": 10**30}}, "budget"),
+        ({"faults": {"base": "paper", "clean": 10**400}}, "clean"),
+        ({"faults": {"probabilities": {"timeout": 10**400}}}, "probabilities.timeout"),
+        ({"tasks": ""}, "tasks: name at least one task"),
+        ({"tasks": []}, "tasks: name at least one task"),
+        ({"tasks": [None]}, "tasks"),
+        ({"tasks": 10**5000}, "tasks"),
+        ({"out": "a\0b"}, "out holds text"),
+        ({"data": "\udcff"}, "data holds text"),
         ({"modes": "clean,clean"}, "twice"),
     ],
 )
@@ -129,6 +143,30 @@ def test_a_sweep_gives_one_mode_per_row() -> None:
     assert {p.budget for p in based.profiles().values()} == {7, 3}
 
 
+def test_a_sweep_over_a_profile_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("base: paper\nbudget: 2\n")
+    sweep = [{"label": "mild", "faults": {"clean": 0.9}}]
+    config = EvalConfig.read({"faults": str(path), "sweep": sweep})
+    profile = config.profiles()["mild"]
+    assert (profile.clean, profile.budget) == (0.9, 2)
+
+
+@pytest.mark.parametrize("swept", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_pinned_settings_outlive_their_files(tmp_path: Path, swept: bool, nested: bool) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("base: realistic\nbudget: 2\nprobabilities: {stale: 0.0}\n")
+    faults = {"base": str(path), "max_consecutive": 1} if nested else str(path)
+    points = ({"clean": 0.9}, {"base": str(path), "budget": 9})
+    sweep = [{"label": str(n), "faults": p} for n, p in enumerate(points)] if swept else []
+    config = EvalConfig.read({"faults": faults, "sweep": sweep})
+    pinned, digest = config.pinned(), config.hash("suite")
+    path.unlink()
+    assert EvalConfig.read(pinned).hash("suite") == digest
+    assert EvalConfig.read({}).pinned()["faults"] == "paper"
+
+
 # ---- files and --set -----------------------------------------------------------------------
 
 
@@ -148,7 +186,25 @@ def test_settings_over_a_file(tmp_path: Path) -> None:
     assert (profile.budget, profile.clean) == (3, 0.8)
 
 
-@pytest.mark.parametrize("setting", ["seeds", "=3", "a..b=1", "seeds.x=1", "seeds=[1"])
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "seeds",
+        "=3",
+        "a..b=1",
+        "seeds.x=1",
+        "seeds=[1",
+        "faults.clean=2024-99-99",
+        "seeds=0b_",
+        "seeds=!!int abc",
+        "seeds=!!bool abc",
+        "seeds=!!timestamp abc",
+        "seeds=" + "[" * 3000,
+        "seeds=" + "9" * 5000,
+        "seeds=[&a 1, *a]",
+        "a." * 3000 + "a=1",
+    ],
+)
 def test_malformed_settings(setting: str) -> None:
     with pytest.raises(UsageError, match="--set"):
         merge_settings({"seeds": 2}, [setting])
@@ -160,6 +216,8 @@ def test_malformed_settings(setting: str) -> None:
         ("a: 1\nb: [1\n", "line 3"),
         ("- a\n", "must hold settings"),
         ("", "must hold settings"),
+        ("a: 1\nseeds: 2024-99-99\n", r"eval.yaml, line 2, .*'2024-99-99' is no valid timestamp"),
+        ("a: &b 1\nc: *b\n", "eval.yaml, line 2, .*aliases"),
         ("!!python/object/apply:os.system [ls]", "not valid YAML"),
     ],
 )

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from bench2robust.agents import Say
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import DataError, UnknownNameError, UsageError
 from bench2robust.evaluation import runner as runner_module
 from bench2robust.evaluation.certificates import Certificate
 from bench2robust.evaluation.config import EvalConfig
@@ -106,6 +107,21 @@ def test_a_message_that_utf8_cannot_hold_does_not_stop_a_run(
         assert all({"say": "\ud83d"} in r["events"] for r in read_records(result.folder))
         files.append((result.folder / EPISODES).read_bytes())
     assert files[0] == files[1]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("agent", "x"), ("mode", "s3"), ("task", "t"), ("seed", 9)]
+)
+def test_a_record_of_another_run_is_named(
+    desk: Domain, tmp_path: Path, field: str, value: Any
+) -> None:
+    result = play(desk, tmp_path / "run", modes="clean", seeds=1)
+    path = result.folder / EPISODES
+    lines = path.read_bytes().splitlines(keepends=True)
+    lines[1] = orjson.dumps({**orjson.loads(lines[1]), field: value}) + b"\n"
+    path.write_bytes(b"".join(lines))
+    with pytest.raises(DataError, match=f"line 2: {field} {value!r} is none of this run"):
+        play(desk, tmp_path / "run", modes="clean", seeds=1)
 
 
 def test_concurrency_changes_no_byte(desk: Domain, tmp_path: Path) -> None:

@@ -1,23 +1,32 @@
 from __future__ import annotations
 
-import fcntl
+import errno
+import json
 import os
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
-from bench2robust.core.errors import DataError, UsageError
+from bench2robust.core.errors import DataError
+from bench2robust.core.types import Task, UserScript
+from bench2robust.domains import get_domain
 from bench2robust.evaluation import store as store_module
+from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.store import EPISODES, TIMINGS, Store, read_records
+
+TASK = Task("t", "test", "plain", UserScript("hi"), ())
+BLANK = RecordBuilder(get_domain("retail")).unplayed("a", "clean", TASK, 0, None)
 
 
 def record(task: str, seed: int = 0, status: str = "ok", **more: Any) -> Any:
-    key = {"agent": "a", "mode": "clean", "task": task, "seed": seed}
-    return {**key, "status": status, "events": [{"user": "hi"}], **more}
+    key = {"task": task, "seed": seed, "status": status}
+    return {**BLANK, **key, "events": [{"user": "hi"}], **more}
 
 
 def filled(folder: Path, *records: Any) -> Path:
+    folder.mkdir(exist_ok=True)
     with Store(folder) as store:
         for item in records:
             store.append(item, 0.5)
@@ -84,7 +93,7 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path, tail: bytes) -> None:
 def test_every_cut_leaves_whole_records_only(tmp_path: Path) -> None:
     path = filled(tmp_path, record("a"), record("b"))
     whole = path.read_bytes()
-    for size in range(len(whole) + 1):
+    for size in range(0, len(whole) + 1, 5):
         path.write_bytes(whole[:size])
         with Store(tmp_path):
             pass
@@ -94,7 +103,7 @@ def test_every_cut_leaves_whole_records_only(tmp_path: Path) -> None:
 
 def test_damage_elsewhere_is_reported_not_mended(tmp_path: Path) -> None:
     path = filled(tmp_path, record("a"), record("b"))
-    damaged = path.read_bytes().replace(b'{"agent', b"?", 1)
+    damaged = path.read_bytes().replace(b'{"schema', b"?", 1)
     path.write_bytes(damaged)
     with pytest.raises(DataError, match="damaged at byte 0"):
         list(read_records(tmp_path))
@@ -111,21 +120,80 @@ def test_an_endless_line_is_not_read_whole(tmp_path: Path, monkeypatch: pytest.M
         list(read_records(tmp_path))
 
 
-def test_two_writers_are_refused(tmp_path: Path) -> None:
-    with Store(tmp_path), pytest.raises(UsageError, match="Another process is writing"):
-        Store(tmp_path)
-    with Store(tmp_path):
-        pass
+CALL = {"call": "f", "args": {}, "error": False, "result": "0"}
 
 
-def test_a_refused_store_gives_the_folder_back(tmp_path: Path) -> None:
-    path = filled(tmp_path, record("a"), record("b"))
-    path.write_bytes(b"?" + path.read_bytes())
-    with pytest.raises(DataError):
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("agent", ["a"]),
+        ("mode", None),
+        ("task", {}),
+        ("seed", "0"),
+        ("seed", True),
+        ("seed", 10**30),
+        ("status", "fine"),
+        ("status", ["ok"]),
+        ("flags", "needs_judge"),
+        ("flags", [1]),
+        ("success", 1),
+        ("scenario", "S9"),
+        ("scenario", []),
+        ("reward", "high"),
+        ("schema", 1),
+        ("faults", {}),
+        ("faults", [{"step": 0}]),
+        ("events", None),
+        ("events", ["hi"]),
+        ("events", [{"say": 3}]),
+        ("events", [{**CALL, "args": []}]),
+        ("events", [{**CALL, "result": 0}]),
+    ],
+)
+def test_a_field_of_the_wrong_type_is_named(tmp_path: Path, field: str, value: Any) -> None:
+    lines = [orjson.dumps(record("a")), json.dumps({**record("b"), field: value}).encode()]
+    (tmp_path / EPISODES).write_bytes(b"\n".join([*lines, b""]))
+    with pytest.raises(DataError, match=f"{EPISODES}, line 2: {field} "):
+        list(read_records(tmp_path))
+    with pytest.raises(DataError, match=f"{EPISODES}, line 2: {field} "):
         Store(tmp_path)
-    handle = os.open(tmp_path, os.O_RDONLY)
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    os.close(handle)
+
+
+USE = {"requests": 1, "prompt_tokens": 2, "completion_tokens": 3, "estimated": 0,
+       "results_cut": 0, "context_full": False}  # fmt: skip
+SIMULATOR = {"name": "chat:u", "requests": 1, "tokens": 2, "cost": None, "flags": ["early_stop"]}
+
+
+def test_what_models_used_may_be_there_and_is_then_checked(tmp_path: Path) -> None:
+    talk = [{"user": "hi"}, {"unread": "{"}, {"harness": "no JSON"}]
+    filled(tmp_path / "good", record("a", model=USE, simulator=SIMULATOR, events=talk), record("b"))
+    assert [len(r["events"]) for r in read_records(tmp_path / "good")] == [3, 1]
+    for field, value in (("model", {**USE, "requests": "1"}), ("model", None), ("simulator", {})):
+        folder = tmp_path / f"{field}-{len(value or ())}"
+        filled(folder, record("a", **{field: value}))
+        with pytest.raises(DataError, match=f"line 1: {field} cannot be"):
+            list(read_records(folder))
+
+
+def test_a_missing_field_is_named(tmp_path: Path) -> None:
+    partial = record("a")
+    del partial["flags"]
+    (tmp_path / EPISODES).write_bytes(orjson.dumps(partial) + b"\n")
+    with pytest.raises(DataError, match="line 1: the field flags is missing"):
+        list(read_records(tmp_path))
+
+
+def test_every_row_of_the_sidecar_survives_a_kill(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        for task in "abc":
+            store.append(record(task), 0.5)
+        assert (tmp_path / TIMINGS).read_bytes().count(b"\n") == 3
+
+
+def test_what_a_kill_while_sorting_leaves_is_removed(tmp_path: Path) -> None:
+    (tmp_path / f"{EPISODES}.x1y2.tmp").write_text("half")
+    filled(tmp_path, record("a"))
+    assert not list(tmp_path.glob("*.tmp"))
 
 
 def test_wall_times_stay_out_of_the_records(tmp_path: Path) -> None:
@@ -155,6 +223,13 @@ def test_a_full_disk_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with Store(tmp_path) as store:
         monkeypatch.setattr(os, "write", lambda file, line: len(line) - 1)
         with pytest.raises(OSError, match="could be written"):
+            store.append(record("a"), 0.0)
+
+        def full(file: int, line: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(os, "write", full)
+        with pytest.raises(OSError, match=EPISODES):
             store.append(record("a"), 0.0)
 
 

@@ -153,12 +153,16 @@ def test_unknown_names() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a: 1\nb: [", ["line 2", "not YAML"]),
+        ("a: 1\nb: [", ["line 2", "not valid YAML"]),
         ("- 1\n", ["mapping", "list"]),
+        ("name: x\nclean: 2024-99-99\n", ["line 2", "'2024-99-99'"]),
+        ("budget: 0b_\n", ["line 1", "'0b_'"]),
+        ("tools: " + "[" * 3000, ["nested too deeply"]),
+        ("commit: &a [x, x]\ntools: [*a, *a]\n", ["line 2", "aliases"]),
         ("", ["mapping"]),
         ("base: paper\nbudgte: 3\n", ["'budgte'", "'budget'"]),
         ("probabilities: {timeout: .inf}\n", ["timeout", "inf"]),
-        ("budget: !!python/object/apply:os.getcwd []\n", ["line 1", "not YAML"]),
+        ("budget: !!python/object/apply:os.getcwd []\n", ["line 1", "not valid YAML"]),
     ],
 )
 def test_broken_files(tmp_path: Path, text: str, words: list[str]) -> None:
@@ -179,6 +183,21 @@ def test_unreadable_files(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not UTF-8"):
         load_profile(binary)
+
+
+def test_a_file_can_be_a_base(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "gentle.yaml").write_text("base: paper\nclean: 0.9\n")
+    (tmp_path / "deep" / "short.yaml").write_text("base: ../gentle.yaml\nbudget: 2\n")
+    profile = load_profile({"base": str(tmp_path / "deep" / "short.yaml"), "max_consecutive": 1})
+    assert (profile.clean, profile.budget, profile.max_consecutive) == (0.9, 2, 1)
+
+
+def test_bases_do_not_go_in_circles(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("base: b.yaml\n")
+    (tmp_path / "b.yaml").write_text("base: a.yaml\n")
+    with pytest.raises(UsageError, match="circle"):
+        load_profile(tmp_path / "a.yaml")
 
 
 def test_a_file_is_named_after_its_stem(tmp_path: Path) -> None:

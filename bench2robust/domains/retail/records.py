@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bench2robust.core.errors import DataError
+from bench2robust.core.errors import DataError, shown
 from bench2robust.domains.retail.data import Record, RetailData
 
 __all__ = ["checked"]
@@ -104,12 +104,14 @@ def checked(data: RetailData, where: str) -> RetailData:
 
 
 def _table(kind: str, raw: Any, where: str) -> dict[str, Record]:
+    if isinstance(raw, Mapping) and not raw:
+        raise DataError(f"{where} is empty; a suite has products, users and orders")
     if not isinstance(raw, Mapping):
-        raise DataError(f"{where} must be an object of records by id, not {_show(raw)}")
+        raise DataError(f"{where} must be an object of records by id, not {shown(raw)}")
     table = {}
     for key, value in raw.items():
         if not isinstance(value, dict):
-            raise DataError(f"{where}[{key!r}] must be an object, not {_show(value)}")
+            raise DataError(f"{where}[{key!r}] must be an object, not {shown(value)}")
         record = _fit({_IDS[kind]: key, **value}, _SHAPES[kind], f"{where}[{key!r}]")
         if record[_IDS[kind]] != key:
             raise DataError(f"{where}[{key!r}].{_IDS[kind]} is {record[_IDS[kind]]!r}, not its key")
@@ -149,12 +151,7 @@ def _scalar(value: Any, kind: type, where: str) -> Any:
 
 def _demand(met: bool, wanted: str, value: Any, where: str) -> None:
     if not met:
-        raise DataError(f"{where} must be {wanted}, not {_show(value)}")
-
-
-def _show(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}…"
+        raise DataError(f"{where} must be {wanted}, not {shown(value)}")
 
 
 def _check_references(tables: Mapping[str, Mapping[str, Record]], where: str) -> None:

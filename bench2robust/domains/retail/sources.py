@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench2robust.core.errors import DataError
+from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Task
 from bench2robust.domains.retail import tau1, tau2
 from bench2robust.domains.retail.data import RetailData
@@ -47,9 +47,7 @@ def load(path: str) -> RetailData:
         DataError: the folder or one of its files is missing, partial or damaged.
     """
     folder = _package_folder() if path == PACKAGE else Path(path)
-    if not folder.is_dir():
-        raise DataError(f"data folder {str(folder)!r} does not exist")
-    present = {file.name for file in folder.iterdir()}
+    present = _names(folder)
     if present.isdisjoint((*_TAU1, *_TAU2)):
         raise DataError(
             f"{folder} is no retail data folder: it has neither τ²-bench's {', '.join(_TAU2)} "
@@ -58,6 +56,17 @@ def load(path: str) -> RetailData:
     is_tau2 = len(present.intersection(_TAU2)) >= len(present.intersection(_TAU1))
     data = _read_tau2(folder) if is_tau2 else _read_tau1(folder)
     return _flagged(checked(data, str(folder)))
+
+
+def _names(folder: Path) -> set[str]:
+    try:
+        if not folder.is_dir():
+            raise DataError(f"data folder {shown(str(folder))} does not exist")
+        return {file.name for file in folder.iterdir()}
+    except OSError as error:
+        raise DataError(
+            f"data folder {shown(str(folder))} cannot be read: {error.strerror}"
+        ) from None
 
 
 def _package_folder() -> Path:

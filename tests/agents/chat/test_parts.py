@@ -22,6 +22,7 @@ from bench2robust.core.chat import ContextOverflowError, RunStoppedError, Usage
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.config import EvalConfig
+from bench2robust.memory import dump, load
 
 NOW = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -247,6 +248,32 @@ def test_settings_of_models_are_not_kept_where_none_takes_part() -> None:
     assert "chat" not in scripted.stored() and "users" not in scripted.stored()
 
 
+def test_what_is_stored_of_a_run_with_models_gives_the_same_run_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.json").write_bytes(dump(load("retail")))
+    (tmp_path / "own.yaml").write_text("base: paper\nbudget: 2\n")
+    (tmp_path / "prices.yaml").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    values = {
+        "agents": "chat:m",
+        "users": "scripted,chat:u",
+        "memory": "none,own.json,full+online",
+        "faults": "own.yaml",
+        "prices": "prices.yaml",
+        "chat": {"temperature": 1},
+    }
+    config = EvalConfig.read(values)
+    stored, digest = config.stored(), config.hash("suite")
+    (tmp_path / "own.yaml").unlink()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    again = EvalConfig.read(stored)
+    assert again.hash("suite") == digest and again.stored() == stored
+    assert stored["memory"] == ["none", f"full:{tmp_path / 'own.json'}", "full+online"]
+    assert stored["prices"] == str(tmp_path / "prices.yaml")
+
+
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
@@ -258,6 +285,10 @@ def test_settings_of_models_are_not_kept_where_none_takes_part() -> None:
         ({"chat": {"attempts": 0}}, "attempts"),
         ({"user_chat": {"tools": "none"}}, "tools"),
         ({"budget_usd": 0}, "budget_usd"),
+        ({"budget_usd": float("inf")}, "budget_usd"),
+        ({"budget_tokens": 2**63}, "budget_tokens"),
+        ({"chat": {"seed": 2**63}}, "seed"),
+        ({"agents": "chat:\ud800"}, "agents holds text that cannot be stored"),
     ],
 )
 def test_wrong_settings(values: dict[str, Any], reason: str) -> None:

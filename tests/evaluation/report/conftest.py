@@ -43,8 +43,8 @@ def fault() -> Callable[..., Any]:
 
 
 def write_run(folder: Path, records: list[Any], suite: str = "s", **config: Any) -> Path:
-    claim_folder(folder, make_manifest({"domain": "desk", **config}, "hash", suite, ()))
-    with Store(folder) as store:
+    manifest = make_manifest("eval", {"domain": "desk", **config}, "hash", suite, ())
+    with claim_folder(folder, manifest), Store(folder) as store:
         for each in records:
             store.append(each, 0.0)
     return folder
