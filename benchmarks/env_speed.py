@@ -55,7 +55,7 @@ ROWS = (
     Row("read, full stack, silent fault", "read_silent", "", 40e-6),
     Row("reward", "reward", "reward", 20e-6, 5000, "185 ms"),
     Row("memory of a live episode", "memory", "memory", 50e3, 200, "", "B"),
-    Row("scripted episode with its record", "episode", "", 1 / 3000),
+    Row("episode of the demo, with its record", "episode", "", 1 / 3000),
     Row("the same, certified", "episode_certified"),
     Row("import", "import_package", "", 0.3),
 )
@@ -147,7 +147,10 @@ def cells(row: Row, ours: dict[str, float], theirs: dict[str, float]) -> Sequenc
         budget = f"{show(row.budget, row.unit)} {'ok' if value <= row.budget else 'OVER'}"
     if row.theirs:
         times = theirs[row.theirs] / value
-        other, ratio = show(theirs[row.theirs], row.unit), f"{times:,.1f}x"
+        other, ratio = (
+            show(theirs[row.theirs], row.unit),
+            f"{times:,.0f}x" if times >= 100 else f"{times:.1f}x",
+        )
         if row.target is not None:
             target = f"{row.target:,.0f}x {'ok' if times >= row.target else 'MISSED'}"
     return (row.label, show(value, row.unit) + rate, budget, other, ratio, target, row.v1)

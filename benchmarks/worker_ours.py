@@ -17,7 +17,7 @@ from typing import TypeAlias
 import gymnasium as gym
 from worker import LEFT_OUT, cpu, resident, serve
 
-from bench2robust.core.backend import CallLog, LogEntry, ToolBackend
+from bench2robust.core.backend import CallLog, ExecutedLog, LogEntry, ToolBackend
 from bench2robust.core.domain import Session
 from bench2robust.core.types import Task, ToolCall
 from bench2robust.domains import get_domain
@@ -32,9 +32,12 @@ EPISODES = 10_000
 CALLS_PER_EPISODE = 25
 RESETS = 5000
 SEEDS = 10
+AGENTS = ["scripted:naive", "scripted:retry", "scripted:retry_switch"]
+"""Those of `make demo`; played in its modes: clean, inject, inject_alt."""
 TIMED_IMPORT = """
 import time
 start = time.process_time()
+import bench2robust
 print(time.process_time() - start)
 """
 
@@ -107,7 +110,7 @@ class Bench:
         jobs: list[Job] = []
         for seed, task in enumerate(self._many()):
             injector = FaultInjector(
-                CallLog(self._session(task)), FaultPlan(seed, task.id, profile)
+                ExecutedLog(self._session(task)), FaultPlan(seed, task.id, profile)
             )
             orders = [c for c in self.plans[task.id] if c.name == "get_order_details"]
             jobs.append((CallLog(injector), orders))
@@ -137,7 +140,7 @@ class Bench:
         return (resident() - before) / len(kept)
 
     def episode(self) -> float:
-        """Play a scripted episode and store its record."""
+        """Play a scripted episode, of the demo's agents and modes, and store its record."""
         return self._evaluation(certify=False)
 
     def episode_certified(self) -> float:
@@ -151,7 +154,7 @@ class Bench:
 
     def _evaluation(self, certify: bool) -> float:
         with tempfile.TemporaryDirectory() as out:
-            settings = {"data": self.folder, "agents": "scripted:retry_switch", "seeds": SEEDS}
+            settings = {"data": self.folder, "agents": AGENTS, "seeds": SEEDS}
             config = EvalConfig.read({**settings, "certify": certify, "out": f"{out}/run"})
             start = time.process_time()
             result = run(make_job(config, self.domain))

@@ -34,6 +34,8 @@ FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
 _CONSULTATIONS = 3
 _LOOKS = 3
+_INDIRECT = frozenset({Move.ASK, Move.SWITCH, Move.VERIFY})
+"""Moves that may take more than the next call, or none."""
 _EMPTY: tuple[Json, ...] = (MISSING, "", [], {})
 
 
@@ -172,8 +174,14 @@ class PlanExecutor:
         if call.name in self._down:
             work.start((yield from self._next_source(work)) or source)
         while True:
-            yield from self._fetch(work)
-            move = yield from self._decide(work)
+            self._steps_left -= 1
+            result = yield work.source.calls[work.position]
+            assert isinstance(result, ToolResult)
+            self._take(work, result)
+            move = yield self._situation(work)
+            assert isinstance(move, Move)
+            if move in _INDIRECT:
+                move = yield from self._settle(work, move)
             if move is Move.ABSTAIN:
                 yield from self._act(self._transfer())
                 return False
@@ -188,11 +196,8 @@ class PlanExecutor:
         self._accept(work)
         return True
 
-    def _fetch(self, work: _Work) -> Driven[None]:
-        """Make the current call, and read the source's result if it was the last."""
-        call = work.source.calls[work.position]
-        result = yield from self._act(call)
-        assert isinstance(result, ToolResult)
+    def _take(self, work: _Work, result: ToolResult) -> None:
+        """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
         work.signal, work.landed = read_signal(result), None
         if work.signal:
@@ -203,7 +208,7 @@ class PlanExecutor:
         del work.parsed[work.position :]
         work.parsed.append(value)
         if work.source.switched:
-            self._knowledge.results.append((call, value))
+            self._knowledge.results.append((work.source.calls[work.position], value))
         if work.last:
             work.clean += 1
             answer = work.source.read(work.parsed)
@@ -213,11 +218,9 @@ class PlanExecutor:
             else:
                 work.fetches.append(answer)
 
-    def _decide(self, work: _Work) -> Driven[Move]:
-        """Ask for moves until one needs a new call or ends the work."""
+    def _settle(self, work: _Work, move: Move) -> Driven[Move]:
+        """Make moves until one needs the current call, a new one, or ends the work."""
         while True:
-            move = yield self._situation(work)
-            assert isinstance(move, Move)
             if move is Move.ASK:
                 yield from self._consult(CONSULT)
             elif move is Move.VERIFY and work.step.writes:
@@ -237,6 +240,9 @@ class PlanExecutor:
                 return Move.RETRY
             else:
                 return move
+            again = yield self._situation(work)
+            assert isinstance(again, Move)
+            move = again
 
     def _situation(self, work: _Work) -> Situation:
         step = work.step

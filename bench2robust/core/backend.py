@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 
-__all__ = ["CallLog", "LogEntry", "ToolBackend", "WrapperBackend"]
+__all__ = ["CallLog", "ExecutedLog", "LogEntry", "ToolBackend", "WrapperBackend"]
 
 
 class ToolBackend(Protocol):
@@ -55,19 +55,19 @@ class WrapperBackend:
 
 
 class LogEntry(NamedTuple):
-    """One call, its result, and whether it changed the state."""
+    """One call, its result, and (in an executed log) whether it changed the state."""
 
     call: ToolCall
     result: ToolResult
-    changed: bool
+    changed: bool = False
 
 
 class CallLog(WrapperBackend):
     """Keeps every call that passes and its result.
 
-    The episode stack has two of them that are never mixed: innermost the *executed* log (what
-    really ran, with the true result), outermost the *observed* log (what the agent saw). A
-    blocked or rejected call is in the observed log only.
+    The episode stack has two logs that are never mixed: outermost this one, the *observed* log
+    (what the agent saw), innermost an :class:`ExecutedLog`. A blocked or rejected call is in the
+    observed log only.
     """
 
     def __init__(self, inner: ToolBackend) -> None:
@@ -76,6 +76,16 @@ class CallLog(WrapperBackend):
 
     def call(self, call: ToolCall) -> ToolResult:
         """Pass the call on and keep it with its result."""
+        result = self.inner.call(call)
+        self.entries.append(LogEntry(call, result))
+        return result
+
+
+class ExecutedLog(CallLog):
+    """The log of what really ran, with the true result, and whether it changed the state."""
+
+    def call(self, call: ToolCall) -> ToolResult:
+        """Pass the call on and keep it with its result and effect."""
         inner = self.inner
         before = inner.revision
         result = inner.call(call)

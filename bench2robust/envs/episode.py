@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from bench2robust.core.backend import CallLog
+from bench2robust.core.backend import CallLog, ExecutedLog
 from bench2robust.core.domain import Domain, Outcome
 from bench2robust.core.errors import UsageError
 from bench2robust.core.solvability import Analysis, analyse
@@ -55,8 +55,8 @@ class EpisodeSettings:
 class Episode:
     """A running episode of one task.
 
-    The stack is ``CallLog(FaultInjector(CallLog(session)))``: the outer log holds what the agent
-    saw, the inner one what really ran.
+    The stack is ``CallLog(FaultInjector(ExecutedLog(session)))``: the outer log holds what the
+    agent saw, the inner one what really ran.
 
     Args:
         user: whom :meth:`say` asks; by default a scripted user.
@@ -82,7 +82,7 @@ class Episode:
         self.analysis = analyse(domain, task)
         self.scenario = _scenario(self.analysis, task, seed, settings)
         self.session = domain.session(task, settings.alternatives)
-        self.executed = CallLog(self.session)
+        self.executed = ExecutedLog(self.session)
         self.injector = FaultInjector(self.executed, self._fault_plan())
         self.observed = CallLog(self.injector)
         self.user = user if user is not None else ScriptedUser(task.user)

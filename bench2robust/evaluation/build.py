@@ -240,6 +240,8 @@ class _Reading:
         return episode.ended == "step_limit" and episode.turns[-1] == ("tool", step)
 
     def _adoption(self, event: FaultEvent) -> _Adoption:
+        if not event.changes:
+            return {"wrong": 0, "adopted": 0}
         # A value that is corrupted again is the same wrong value: adopting it counts once.
         key = (event.tool, canonical(self.calls[event.index].arguments))
         fresh = [c for c in event.changes if (*key, c.path, canonical(c.after)) not in self._wrong]

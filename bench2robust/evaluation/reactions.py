@@ -84,10 +84,11 @@ def repeats(
     first: dict[tuple[str, str], int] = {}
     for step in lost:
         first.setdefault(_identity(calls[step]), step)
+    tools = {calls[step].name for step in lost}
     again = [
         step
         for step, call in enumerate(calls)
-        if first and step > first.get(_identity(call), len(calls))
+        if call.name in tools and step > first.get(_identity(call), len(calls))
     ]
     entries = [executed[step] for step in again]
     return Repeats(len(again), sum(entry is not None and entry.changed for entry in entries))

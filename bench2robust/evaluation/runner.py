@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -138,12 +139,11 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
                 raise DataError(f"{job.folder / EPISODES}, line {line}: {wrong}.")
         store.note({"started": datetime.now(UTC).isoformat(timespec="seconds")})
         runner = _Runner(job, store, progress)
-        if config.awaits:
-            asyncio.run(runner.run_with_models(config.concurrency))
-        elif config.concurrency == 1:
-            runner.run_in_turn()
-        else:
-            asyncio.run(runner.run_interleaved(config.concurrency))
+        gc.freeze()  # what tasks and records hold outlives the run: no collection need look at it
+        try:
+            runner.run()
+        finally:
+            gc.unfreeze()
         store.finalise()
     seconds = perf_counter() - began
     return RunResult(job.folder, job.total, runner.played, runner.broken, seconds)
@@ -173,6 +173,16 @@ class _Runner:
         if self._blocks.learning and self._done:
             for record in read_records(job.folder):
                 self._blocks.note(record)
+
+    def run(self) -> None:
+        """Play every open cell."""
+        config = self._job.config
+        if config.awaits:
+            asyncio.run(self.run_with_models(config.concurrency))
+        elif config.concurrency == 1:
+            self.run_in_turn()
+        else:
+            asyncio.run(self.run_interleaved(config.concurrency))
 
     def run_in_turn(self) -> None:
         """Play one cell after the other."""

@@ -117,9 +117,9 @@ def listen(said: str, known: Iterable[str]) -> Heard:
     return _listen(said[:_LIMIT], tuple(known))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=2048)
 def _listen(said: str, known: tuple[str, ...]) -> Heard:
-    # Scripted agents say the same few sentences in every episode, hence the cache.
+    # Scripted agents say the same sentences on a task whatever the seed, hence the cache.
     text = said.lower().replace("’", "'")
     text = _BULLET.sub(_joined, text)
     sentences = [s for s in _SENTENCE.split(text) if s.strip()]

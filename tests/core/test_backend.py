@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench2robust.core.backend import CallLog, WrapperBackend
+from bench2robust.core.backend import CallLog, ExecutedLog, WrapperBackend
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 
 
@@ -27,11 +27,17 @@ def test_a_wrapper_passes_everything_on() -> None:
 
 
 def test_a_log_tells_which_calls_changed_the_state() -> None:
-    log = CallLog(Counter())
+    log = ExecutedLog(Counter())
     log.call(ToolCall("look", {}))
     log.call(ToolCall("add", {}))
     assert [entry.changed for entry in log.entries] == [False, True]
     assert [entry.result.content for entry in log.entries] == ["0", "1"]
+
+
+def test_a_log_keeps_calls_and_results() -> None:
+    log = CallLog(Counter())
+    assert log.call(ToolCall("add", {})) == ToolResult("1")
+    assert log.entries == [(ToolCall("add", {}), ToolResult("1"), False)]
 
 
 def test_a_tool_spec_is_an_openai_tool() -> None:

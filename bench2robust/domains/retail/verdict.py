@@ -48,17 +48,24 @@ def _stands_in(output: str, text: str, numbers: set[str]) -> bool:
 
 
 def call_keys(calls: Iterable[ToolCall]) -> Counter[CallKey]:
-    """Count calls by what makes two of them equal; a transfer's summary is free text."""
-    return Counter(
-        (name, "" if name == TRANSFER else canonical(arguments)) for name, arguments in calls
-    )
+    """Count calls by what makes two of them equal."""
+    return Counter(map(_call_key, calls))
+
+
+def _call_key(call: ToolCall) -> CallKey:
+    """Return the same for equal calls; a transfer's summary is free text."""
+    return (call.name, "" if call.name == TRANSFER else canonical(call.arguments))
 
 
 def matched(gold: Counter[CallKey], executed: Sequence[LogEntry]) -> int:
     """Return how many gold calls were executed, each executed call counting once."""
     names = {name for name, _ in gold}
-    made = call_keys(entry.call for entry in executed if entry.call.name in names)
-    return (gold & made).total()
+    left, found = dict(gold), 0
+    for key in (_call_key(entry.call) for entry in executed if entry.call.name in names):
+        if left.get(key, 0):
+            left[key] -= 1
+            found += 1
+    return found
 
 
 def rules_kept(task: Task, executed: Sequence[LogEntry]) -> bool:
