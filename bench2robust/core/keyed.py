@@ -21,10 +21,26 @@ _FRESH = blake2b(digest_size=8)  # a copy costs half of what a new object with a
 
 
 def _bytes(parts: tuple[str | int, ...]) -> bytes:
-    # The length before each part keeps ("ab", "c") and ("a", "bc") apart; surrogatepass lets any
-    # string that an agent can produce be part of a key.
-    text = "".join([f"{len(s)}:{s}" for s in map(str, parts)])
+    # surrogatepass lets any string that an agent can produce be part of a key.
+    text = "".join([_TEXTS.get(part) or _text(part) for part in parts])
     return text.encode("utf-8", "surrogatepass")
+
+
+_TEXTS: dict[str | int, str] = {}
+"""Texts of parts seen before: seeds, tasks, tools and counts come back in most keys."""
+_MOST_TEXTS = 50_000
+_LONGEST = 80
+
+
+def _text(part: str | int) -> str:
+    """Return a part with its length before it, which keeps ("ab", "c") and ("a", "bc") apart."""
+    value = part if isinstance(part, str) else str(int(part))  # True and 1 are one key
+    text = f"{len(value)}:{value}"
+    if len(text) <= _LONGEST:
+        if len(_TEXTS) >= _MOST_TEXTS:
+            _TEXTS.clear()
+        _TEXTS[part] = text
+    return text
 
 
 def uniform(*parts: str | int) -> float:

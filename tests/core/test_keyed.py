@@ -27,6 +27,11 @@ def test_parts_do_not_run_together() -> None:
     assert digest("a", 1) != digest("a1")
 
 
+def test_equal_numbers_are_one_key_in_any_order() -> None:
+    assert uniform("bool first", True) == uniform("bool first", 1)
+    assert uniform(1, True) == uniform(True, 1)
+
+
 def test_any_string_can_be_part_of_a_key() -> None:
     assert digest("\ud800", "\x00", "é")
 
