@@ -90,6 +90,7 @@ _expressions = st.recursive(
 
 @given(_expressions)
 def test_the_result_is_pythons_own(expression: str) -> None:
+    # Python itself is the reference; the strategy above can only make arithmetic.
     try:
         expected = str(round(float(eval(expression, {"__builtins__": None}, {})), 2))
     except (ZeroDivisionError, OverflowError):
@@ -105,6 +106,7 @@ def test_no_text_of_the_alphabet_escapes(expression: str) -> None:
         mine = calculate(expression)
     except ValueError:
         return
+    # Python itself is the reference; the alphabet has no letter, so nothing can be named.
     if "**" not in expression:  # Python's own powers may run for ever
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -65,13 +65,13 @@ def test_equality_hash_and_repr() -> None:
     assert Utf8Text(5) == Utf8Text(5) != Utf8Text(6)
     assert Utf8Text(5) != gym.spaces.Text(5)
     assert len({Utf8Text(5), Utf8Text(5), Utf8Text(6)}) == 2
-    assert eval(repr(Utf8Text(5))) == Utf8Text(5)
+    assert eval(repr(Utf8Text(5))) == Utf8Text(5)  # our own text: a repr is code by convention
 
 
 def test_pickle_keeps_the_space_and_its_generator() -> None:
     space = Utf8Text(100, seed=1)
     space.sample()
-    twin = pickle.loads(pickle.dumps(space))
+    twin = pickle.loads(pickle.dumps(space))  # our own bytes, as worker processes send them
     assert twin == space
     assert [twin.sample() for _ in range(5)] == [space.sample() for _ in range(5)]
 
