@@ -46,7 +46,7 @@ def block(settings: type[Settings], name: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-_OPTIONAL = frozenset({"model.lora", "model.scratch", "episodes.user_chat", "launch"})
+_OPTIONAL = frozenset({"model.lora", "model.scratch", "episodes.user_chat"})
 
 
 def choice(what: str, kind: Any) -> BeforeValidator:
