@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.agents import agent_names
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
@@ -253,6 +254,15 @@ class Rollout(Settings):
     infra_share: Share = 0.25
 
 
+def _agents(shares: dict[str, float]) -> dict[str, float]:
+    for name in shares:
+        if name not in agent_names():
+            raise UnknownNameError("scripted agent", name, agent_names())
+    if not sum(shares.values()):
+        raise UsageError("sft.demonstrations: every share is 0; give an agent one.")
+    return shares
+
+
 class Sft(Settings):
     """Supervised training: the method ``sft``, and the warm start before RL of a new model.
 
@@ -266,7 +276,7 @@ class Sft(Settings):
         gate_attempts: and tries to recover (retries or switches) after this share of failures.
     """
 
-    demonstrations: dict[str, Share] = Field(
+    demonstrations: Annotated[dict[str, Share], AfterValidator(_agents)] = Field(
         default_factory=lambda: {"scripted:retry_switch": 1.0}, min_length=1
     )
     clean: Share = 0.5
@@ -287,14 +297,14 @@ class Ppo(Settings):
         horizon: decisions per environment and update.
         hidden: units of each layer of policy and value networks.
         entropy: coefficient of the entropy bonus.
-        evaluation: episodes, on validation tasks, for the table at the end.
+        evaluation: episodes, on held-out tasks, of the contest at the end.
     """
 
     steps: Count = 400_000
     environments: Count = 64
     horizon: Count = 64
-    epochs: Count = 6
-    batch: Count = 512
+    epochs: Count = 10
+    batch: Count = 1024
     learning_rate: Rate = 1e-3
     hidden: tuple[Count, ...] = (64, 64)
     gamma: Rate = 1.0
