@@ -10,9 +10,11 @@ from typing import Any
 import yaml
 
 from bench2robust.core.errors import UsageError
+from bench2robust.curricula import curriculum_names
+from bench2robust.injectors.profiles import pin_profile
 from bench2robust.training.config import TrainSettings
 
-__all__ = ["ACCELERATE", "CONFIG", "MOUNT", "STOP", "Job", "Places", "make_job"]
+__all__ = ["ACCELERATE", "CONFIG", "MOUNT", "STOP", "Job", "Places", "make_job", "to_yaml"]
 
 CONFIG = "config.yaml"
 ACCELERATE = "accelerate.yaml"
@@ -56,10 +58,11 @@ class Job:
         """Return the shell command of one node.
 
         Args:
-            folder: where the job's files are on the node; by default where they are here.
+            folder: where the job's files are on the node, as a shell word; by default where they
+                are here.
         """
         launch, hardware = self.settings.launch, self.settings.hardware
-        home = shlex.quote(folder or str(self.folder))
+        home = folder or shlex.quote(str(self.folder))
         train = f"-m bench2robust train --config {home}/{CONFIG}"
         python = shlex.quote(launch.python)
         if not hardware.devices:
@@ -77,9 +80,9 @@ class Job:
 
     def files(self) -> dict[str, str]:
         """Return the files that the command needs: name to text."""
-        files = {CONFIG: _yaml(_lists(self.settings.model_dump(mode="json")))}
+        files = {CONFIG: to_yaml(_pinned(self.settings))}
         if self.settings.hardware.devices:
-            files[ACCELERATE] = _yaml(_accelerate(self.settings))
+            files[ACCELERATE] = to_yaml(_accelerate(self.settings))
         return files
 
 
@@ -98,7 +101,7 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
             f"hardware.nodes is {settings.hardware.nodes} and hardware.devices 0: training on "
             "several nodes needs accelerators; set devices, or nodes to 1."
         )
-    here = settings.folder
+    here = settings.folder.absolute()
     values: dict[str, Any] = {"out": f"{MOUNT}/{here.name}" if mounted else str(here)}
     url, chat = settings.launch.user_url, settings.episodes.user_chat
     if url and chat is None:
@@ -134,17 +137,32 @@ def _accelerate(settings: TrainSettings) -> dict[str, Any]:
         "fsdp_cpu_ram_efficient_loading": True,
         "fsdp_reshard_after_forward": True,
         "fsdp_state_dict_type": "SHARDED_STATE_DICT",
-        "fsdp_activation_checkpointing": settings.model.checkpointing,
     }
     return values | {"distributed_type": "FSDP", "fsdp_config": fsdp}
 
 
-def _lists(value: Any) -> Any:
-    """Leave out what is null, which is every setting's default."""
-    if isinstance(value, dict):
-        return {name: _lists(v) for name, v in value.items() if v is not None}
-    return value
+def _pinned(settings: TrainSettings) -> dict[str, Any]:
+    """Return the settings without what later changes of other files could alter."""
+    values = settings.model_dump(mode="json", exclude_none=True)
+    values["episodes"]["faults"] = pin_profile(settings.episodes.faults)
+    if settings.curriculum not in curriculum_names():
+        values["curriculum"] = settings.schedule().model_dump(mode="json", exclude_none=True)
+    return values
 
 
-def _yaml(values: Any) -> str:
-    return yaml.safe_dump(values, sort_keys=False, width=100)
+class _Dumper(yaml.SafeDumper):
+    """Writes a text of several lines as it reads."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def to_yaml(*documents: Any) -> str:
+    """Return values as YAML for people, one document each."""
+    text: str = yaml.dump_all(documents, Dumper=_Dumper, sort_keys=False, width=1000)
+    return text

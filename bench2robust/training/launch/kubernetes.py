@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
-from bench2robust.training.launch.job import MOUNT, STOP, Job, Places
+from bench2robust.training.launch.job import MOUNT, STOP, Job, Places, to_yaml
 from bench2robust.training.launch.slurm import wait_for_user
 from bench2robust.training.preemption import REQUEUE, STOP_FILE
 
@@ -26,7 +24,7 @@ def kubernetes_manifest(job: Job) -> str:
     if settings.hardware.nodes > 1:
         parts.append(_service(name))
     parts.append(_job(job, name))
-    return yaml.safe_dump_all(parts, sort_keys=False, width=100)
+    return to_yaml(*parts)
 
 
 def _files(job: Job, name: str) -> dict[str, Any]:

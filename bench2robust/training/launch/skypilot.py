@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import yaml
-
-from bench2robust.training.launch.job import MOUNT, STOP, Job, Places
+from bench2robust.training.launch.job import MOUNT, STOP, Job, Places, to_yaml
 from bench2robust.training.launch.slurm import wait_for_user
 from bench2robust.training.preemption import STOP_FILE
 
@@ -43,5 +41,5 @@ def skypilot_task(job: Job) -> str:
     }
     if launch.setup:
         task["setup"] = "\n".join(launch.setup)
-    task["run"] = "\n".join(["set -e", *wait_for_user(job), job.command(PLACES, "$HOME/job"), ""])
-    return yaml.safe_dump(task, sort_keys=False, width=100)
+    task["run"] = "\n".join(["set -e", *wait_for_user(job), job.command(PLACES, HOME), ""])
+    return to_yaml(task)

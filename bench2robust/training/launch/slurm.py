@@ -93,7 +93,8 @@ HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export HEAD
 export {variable}={stop}
 rm -f "${variable}"
-trap 'touch "${variable}"' USR1 TERM # the run ends at its next iteration, with a checkpoint
+# Told to end, the run does so at its next iteration, with a checkpoint.
+trap 'touch "${variable}"' USR1 TERM
 {user}
 srun --kill-on-bad-exit=1 bash -c {inner} &
 step=$!

@@ -6,11 +6,10 @@ import os
 from typing import Any
 
 import submitit
-import yaml
 from submitit.helpers import Checkpointable, DelayedSubmission
 
 from bench2robust.core.errors import Bench2RobustError
-from bench2robust.training.launch.job import STOP, Job, Places
+from bench2robust.training.launch.job import STOP, Job, Places, to_yaml
 from bench2robust.training.launch.local import run_here
 from bench2robust.training.preemption import REQUEUE
 
@@ -70,12 +69,8 @@ def _parameters(job: Job) -> dict[str, Any]:
 
 def described(job: Job) -> str:
     """Return what submitit is asked for."""
-    text: str = yaml.safe_dump(
-        {"folder": str(job.folder), "parameters": _parameters(job), "command": job.command(PLACES)},
-        sort_keys=False,
-        width=100,
-    )
-    return text
+    folder, command = str(job.folder), job.command(PLACES)
+    return to_yaml({"folder": folder, "parameters": _parameters(job), "command": command})
 
 
 def hand_over(job: Job) -> str:
