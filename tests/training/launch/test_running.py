@@ -22,7 +22,7 @@ Add = Callable[[str, str], None]
 
 
 class Cluster:
-    """What a job script meets on a node, played by shell scripts; ``srun`` runs what it is given."""
+    """What a job script meets on a node, played by shell scripts."""
 
     def __init__(self, folder: Path, programs: Add) -> None:
         self.folder = folder
