@@ -92,6 +92,17 @@ def evaluate(
     concurrency: Annotated[
         int | None, typer.Option(help="Episodes interleaved; results do not depend on it.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="local or ray (a Ray cluster); results do not depend on it."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Workers of engine ray. [default: one per CPU]")
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="Its cluster. [default: $RAY_ADDRESS, else one on this machine]"),
+    ] = None,
     exclude_flagged: Annotated[
         bool,
         typer.Option("--exclude-flagged", help="Leave episodes with a simulator fault unscored."),
@@ -117,6 +128,7 @@ def evaluate(
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
     * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
+    * `bench2robust eval --seeds 20 --engine ray --workers 8`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
     """
     flags = {
@@ -138,6 +150,9 @@ def evaluate(
         "max_steps": max_steps,
         "transcripts": transcripts,
         "concurrency": concurrency,
+        "engine": engine,
+        "workers": workers,
+        "ray_address": ray_address,
         "out": out,
     }
     endpoints = {

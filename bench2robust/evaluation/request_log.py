@@ -8,17 +8,26 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import orjson
 
 from bench2robust.agents.chat import Attempt
 
-__all__ = ["REQUESTS", "RequestLog", "RequestTotals", "read_requests", "request_totals"]
+__all__ = [
+    "REQUESTS",
+    "NoteAttempt",
+    "RequestLog",
+    "RequestTotals",
+    "read_requests",
+    "request_totals",
+]
 
 REQUESTS = "requests.jsonl"
+NoteAttempt: TypeAlias = Callable[[dict[str, Any], str, str, Attempt], None]
+"""What :meth:`RequestLog.append` is: told of one attempt."""
 
 
 class RequestTotals(NamedTuple):
