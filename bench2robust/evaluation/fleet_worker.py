@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from time import perf_counter
 from typing import Any, NamedTuple, TypeAlias
@@ -151,8 +151,10 @@ class _Worker:
         played: list[tuple[EpisodeRecord, float]] = []
         where = ""
         try:
-            for place in self._places(shard):
-                where = f"{place.mode.name}/{place.task.id}/{place.seed}"
+            for mode, task, seed, arms in shard:
+                where = f"{mode}/{task}/{seed}"
+                known = [(self._arms[label], memory) for label, memory in arms]
+                place = Place(self._modes[mode], self._domain.task(task), seed, known)
                 for cell in self._player.cells(place):
                     where, began = cell.name, perf_counter()
                     record = await self._player.attend(cell)
@@ -164,11 +166,6 @@ class _Worker:
     def _noted(self) -> list[Request]:
         noted, self._requests = self._requests, []
         return noted
-
-    def _places(self, shard: Shard) -> Iterator[Place]:
-        for mode, task, seed, arms in shard:
-            known = [(self._arms[label], memory) for label, memory in arms]
-            yield Place(self._modes[mode], self._domain.task(task), seed, known)
 
 
 def _check_same(what: str, own: str, wanted: str) -> None:
