@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,86 @@ def test_ray_is_imported_only_where_it_is_asked_for() -> None:
     assert subprocess.run([sys.executable, "-c", check], env=environment).returncode == 0
 
 
+# ---- the whole command -----------------------------------------------------------------------
+
+
+def command(out: Path, *more: str) -> subprocess.Popen[str]:
+    arguments = ["eval", "--seeds", "2", "--agent", "scripted:retry_switch", "--out", str(out)]
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *arguments, *more],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "RAY_ADDRESS": ""},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> str:
+    _, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return errors
+
+
+def playing(driver: int) -> list[int]:
+    """Return the worker processes of a driver that are in the middle of a shard."""
+    return [pid for pid in workers("ray::play_shard") if driver in ancestors(pid)]
+
+
+def workers(title: str) -> list[int]:
+    """Return the processes whose title begins like this; Ray tells there what a worker does."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            if entry.read_bytes().startswith(title.encode()):
+                found.append(int(entry.parent.name))
+    return found
+
+
+def ancestors(pid: int) -> Iterator[int]:
+    with suppress(OSError):
+        while pid > 1:
+            status = Path(f"/proc/{pid}/status").read_text()
+            pid = int(status.partition("PPid:")[2].split()[0])
+            yield pid
+
+
+def kill_one(process: subprocess.Popen[str], path: Path, lines: int) -> int:
+    """Kill a busy worker as soon as the file has so many lines, and return which."""
+    while process.poll() is None:
+        if path.exists() and path.read_bytes().count(b"\n") >= lines:
+            for pid in playing(process.pid):
+                os.kill(pid, signal.SIGKILL)
+                return pid
+        time.sleep(0.002)
+    raise AssertionError("the run ended before a worker could be killed")
+
+
+@pytest.mark.slow
+def test_402_tasks_and_two_seeds_also_when_a_worker_and_the_driver_are_killed(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("ray", reason="engine ray needs bench2robust[ray]")
+    finish(command(tmp_path / "local"))
+    whole = (tmp_path / "local" / EPISODES).read_bytes()
+    assert whole.count(b"\n") == 402 * 2 * 3
+    path = tmp_path / "ray" / EPISODES
+    process = command(tmp_path / "ray", "--engine", "ray", "--workers", "2")
+    killed = kill_one(process, path, 400)
+    while path.read_bytes().count(b"\n") < 1200 and process.poll() is None:
+        time.sleep(0.002)
+    process.kill()
+    process.communicate(timeout=60)
+    kept = path.read_bytes().count(b"\n")
+    assert process.returncode == -signal.SIGKILL and 1200 <= kept < 402 * 2 * 3
+    assert not Path(f"/proc/{killed}").exists()
+    process = command(tmp_path / "ray", "--engine", "ray", "--workers", "2")
+    kill_one(process, path, kept + 1)
+    assert "raylet" not in finish(process)
+    assert path.read_bytes() == whole
+    for name in ("manifest.json", "tables.md"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+
+
 # ---- models ----------------------------------------------------------------------------------
 
 
@@ -292,18 +373,6 @@ def talk(out: Path, url: str, engine: str) -> RunResult:
         "out": str(out),
     }
     return run(make_job(EvalConfig.read(values), get_domain("retail")))
-
-
-def actors() -> list[int]:
-    """Return the processes in which models are asked."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            if entry.read_bytes().startswith(b"ray::ModelWorker"):
-                found.append(int(entry.parent.name))
-        except OSError:
-            pass
-    return found
 
 
 @pytest.mark.slow
@@ -336,7 +405,8 @@ def test_a_killed_worker_of_models_is_replaced(cluster: Any, fake: Any, tmp_path
     def policy(body: dict[str, Any]) -> Any:
         asked.append(1)
         if len(asked) == 20:  # its worker waits for this answer, and others are under way
-            killed.extend(actors()[:1])
+            killed.extend(p for p in workers("ray::ModelWorker") if os.getpid() in ancestors(p))
+            del killed[1:]
             os.kill(killed[0], signal.SIGKILL)
         return fake.plan_policy(body)
 
