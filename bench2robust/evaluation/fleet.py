@@ -188,8 +188,8 @@ def _check_address(ray: Any, address: str) -> None:
 def _unreachable(address: str, error: Exception) -> UsageError:
     return UsageError(
         f"engine ray: no cluster at the address {shown(address)}: {shown(str(error))}. Start one "
-        "with `ray start --head` (if it asks for a token, set RAY_AUTH_MODE=token and the token here "
-        "too), or leave the address out for one on this machine."
+        "with `ray start --head`, or leave the address out for one on this machine. A cluster with "
+        "tokens needs RAY_AUTH_MODE=token and its token here too."
     )
 
 

@@ -191,7 +191,7 @@ def test_what_breaks_in_an_episode_is_recorded_as_in_one_process(
 def test_what_breaks_more_than_an_episode_stops_the_run_and_is_named(
     watched: Watch, tmp_path: Path
 ) -> None:
-    job = watched("run")
+    job = watched("run", workers=1)
     (tmp_path / "lose").touch()
     with pytest.raises(InfrastructureError, match=r"clean/.*LookupError: the database is gone"):
         run(job)
