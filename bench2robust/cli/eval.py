@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -22,9 +23,11 @@ from bench2robust.cli.options import (
 )
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
+from bench2robust.evaluation.cast import check_cast
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
+from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.runner import Job, RunResult, make_job, run
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.tables import detail_tables, summary_tables
@@ -150,7 +153,9 @@ def evaluate(
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
     print(_plan(job))
-    if not dry_run:
+    if dry_run:
+        check_cast(settings)  # what would stop the run stops its rehearsal too
+    else:
         result = _run(job)
         _report(job, exclude_flagged)
         _conclude(result)
@@ -191,9 +196,10 @@ def _run(job: Job) -> RunResult:
 
 def _report(job: Job, exclude_flagged: bool) -> None:
     """Print the summary tables, and write all of them into the run folder."""
-    records = list(read_records(job.folder, dialogue=False))
+    records = _in_order(job, read_records(job.folder, dialogue=False))
     kept = without_flagged(records) if exclude_flagged else records
-    summary = [*summary_tables(kept), *model_tables(records, job.folder)]
+    trained = job.config.trained_with_memory
+    summary = [*summary_tables(kept, trained), *model_tables(records, job.folder)]
     notes = read_manifest(job.folder)["notes"]
     if exclude_flagged:
         notes = [*notes, f"{len(records) - len(kept)} flagged episodes are left out of all but the "
@@ -205,9 +211,19 @@ def _report(job: Job, exclude_flagged: bool) -> None:
     folder.mkdir(exist_ok=True)
     for table in tables:
         replace_file(folder / f"{table.name}.csv", [table.csv().encode()])
-    print_tables(summary)
+    chosen = job.config.tables
+    if missing := set(chosen) - {table.name for table in tables}:
+        notes = [*notes, f"There is nothing to show in the tables {', '.join(sorted(missing))}."]
+    print_tables([t for t in tables if t.name in chosen] if chosen else summary)
     for note in notes:
         print(f"note: {note}")
+
+
+def _in_order(job: Job, records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Return records in the order of the configuration's agents and modes, as tables show them."""
+    arms = [arm.label for arm in job.arms]
+    modes = [mode.name for mode in job.modes]
+    return sorted(records, key=lambda r: (arms.index(r["agent"]), modes.index(r["mode"])))
 
 
 def _conclude(result: RunResult) -> None:

@@ -26,7 +26,8 @@ from bench2robust.evaluation.store import read_records
 __all__ = ["Comparison", "Gap", "Row", "compare_records", "compare_runs"]
 
 CLEAN = "clean"
-_NOT_ARMS = {"agents", "concurrency", "data", "out", "transcripts"}
+_NOT_ARMS = {"agents", "concurrency", "data", "out", "tables", "trained_with_memory",
+             "transcripts"}  # fmt: skip
 """Settings whose difference either is named elsewhere or cannot change results."""
 
 

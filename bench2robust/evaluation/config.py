@@ -17,6 +17,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.table import RUN_TABLES
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
@@ -29,8 +30,10 @@ MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
-_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_TALK}
-"""Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
+_SHOWN = {"tables", "trained_with_memory"}
+_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_SHOWN, *_TALK}
+"""Not hashed: how and where a run goes, and what is shown of it; the data and the faults are hashed
+by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
 
@@ -143,6 +146,10 @@ class EvalConfig(Settings):
         certify: whether a cell must be certified to be scored.
         concurrency: how many episodes are interleaved; results do not depend on it.
         out: the run folder; by default one under ``runs/``.
+        tables: names of the tables to print; by default those that fit a terminal. All of them are
+            in the run folder.
+        trained_with_memory: the agents whose policy was trained with a memory block; only tables 1
+            and 6 ask for it.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
         prices: a YAML file with the prices of models; by default those that the package knows.
@@ -177,6 +184,12 @@ class EvalConfig(Settings):
     certify: bool = True
     concurrency: int = Field(1, ge=1, le=100_000)
     out: str | None = None
+    tables: Annotated[
+        tuple[Annotated[str, _known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
+    ] = ()
+    trained_with_memory: Annotated[
+        tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
+    ] = ()
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
     prices: str | None = None
