@@ -11,6 +11,7 @@ from bench2robust.cli.options import (
     ConfigOption,
     DataOption,
     DomainOption,
+    DryRunOption,
     FaultsOption,
     MaxStepsOption,
     OutOption,
@@ -21,6 +22,7 @@ from bench2robust.cli.options import (
     TasksOption,
     make_config,
 )
+from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.cast import check_cast
@@ -102,9 +104,7 @@ def evaluate(
     out: OutOption = None,
     config: ConfigOption = None,
     set_: SetOption = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run, and stop.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Evaluate agents on tasks, with and without faults.
 
@@ -152,23 +152,22 @@ def evaluate(
     given = [f"{name}={value}" for name, value in endpoints.items() if value is not None]
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    print(_plan(job))
-    if dry_run:
-        check_cast(settings)  # what would stop the run stops its rehearsal too
-    else:
+    check_cast(settings)  # before the plan: it shows addresses, and a dry run is to fail alike
+    print_plan(_plan(job))
+    if not dry_run:
         result = _run(job)
         _report(job, exclude_flagged)
         _conclude(result)
 
 
-def _plan(job: Job) -> str:
+def _plan(job: Job) -> dict[str, str]:
     config = job.config
     lines = {
-        "domain": f"{config.domain}, {config.data or 'built-in data'}, {len(job.tasks)} tasks",
+        "domain": tasks_of(job),
         "agents": ", ".join(config.agents),
         "memory": ", ".join(config.memory),
         "modes": ", ".join(mode.name for mode in job.modes),
-        "faults": _faults(job),
+        "faults": faults_of(job),
         "seeds": ", ".join(map(str, config.seeds)),
         "episodes": f"{job.total:,}, of at most {config.max_steps} steps",
         "folder": str(job.folder),
@@ -176,13 +175,7 @@ def _plan(job: Job) -> str:
     if config.awaits:
         lines["users"] = ", ".join(config.users)
         lines["endpoint"] = config.chat.base_url
-    return "\n".join(f"{name:9} {text}" for name, text in lines.items())
-
-
-def _faults(job: Job) -> str:
-    profiles = [mode.settings.profile for mode in job.modes if mode.kind != "clean"]
-    shown = (f"P(clean)={p.clean:g} B={p.budget} K_max={p.max_consecutive}" for p in profiles)
-    return "; ".join(dict.fromkeys(shown)) or "none"
+    return lines
 
 
 def _run(job: Job) -> RunResult:

@@ -102,7 +102,9 @@ def test_differences_are_to_the_agent_before(records: list[Any]) -> None:
 
 def test_memory_in_training_by_memory_at_inference(records: list[Any]) -> None:
     arms = ("a", "a+full", "a+placebo", "a+static+online", "b", "b+full", "b+full + user chat:u")
-    everything = [{**r, "agent": arm, "success": "full" in arm} for arm in arms for r in records]
+    everything: list[Any] = [
+        {**r, "agent": arm, "success": "full" in arm} for arm in arms for r in records
+    ]
     (table,) = [t for t in summary_tables(everything, ("a", "c")) if t.name == "training"]
     assert table.columns == ("Agent", "Train BTM", "Infer BTM", "Clean", "Inject", "Inject + alt")
     assert [row[:4] for row in table.rows] == [
