@@ -146,3 +146,18 @@ def test_a_table_without_rows_is_said_and_an_unknown_one_refused(cli: Any) -> No
     assert printed(done.out)[1][0] == ("Agent", "Clean")
     done = cli("eval", *small, "--set", "tables=sevrity")
     assert done.code == 2 and "'severity'" in done.err
+
+
+def test_what_is_shown_can_change_after_a_run_and_is_in_the_report(
+    cli: Any, tmp_path: Path
+) -> None:
+    run(cli, "table1")
+    command = ("eval", "--config", CONFIGS / "table1.yaml", "--tasks", "4", "--seeds", "1")
+    done = cli(*command, "--out", "run", "--set", "tables=pass_rates")
+    assert done.code == 0 and "0 episodes in" in done.out
+    assert printed(done.out)[0].endswith("(table 1)")
+    assert cli("report", "run").code == 0
+    page = (tmp_path / "run" / "report.html").read_text()
+    head = page.index("Train BTM")
+    places = [page.index(f">scripted:{name}<", head) for name in ("memory", "retry_switch")]
+    assert places == sorted(places)
