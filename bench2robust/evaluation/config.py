@@ -17,6 +17,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.table import RUN_TABLES
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
@@ -33,7 +34,9 @@ _TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
 _WAYS = {"concurrency", "engine", "workers", "ray_address", "out"}
 """How and where a run goes; another call of it may go another way."""
-_NOT_DECISIVE = {*_WAYS, "data", "faults", "sweep", *_TALK}
+_SHOWN = {"tables", "trained_with_memory"}
+"""What is shown of a run."""
+_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_TALK}
 """Not hashed; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
@@ -153,6 +156,10 @@ class EvalConfig(Settings):
         ray_address: the cluster; by default that of the variable RAY_ADDRESS, else one that is
             started on this machine for the run.
         out: the run folder; by default one under ``runs/``.
+        tables: names of the tables to print; by default those that fit a terminal. All of them are
+            in the run folder.
+        trained_with_memory: the agents whose policy was trained with a memory block; only tables 1
+            and 6 ask for it.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
         prices: a YAML file with the prices of models; by default those that the package knows.
@@ -190,6 +197,12 @@ class EvalConfig(Settings):
     workers: int | None = Field(None, ge=1, le=100_000)
     ray_address: str | None = Field(None, min_length=1)
     out: str | None = None
+    tables: Annotated[
+        tuple[Annotated[str, _known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
+    ] = ()
+    trained_with_memory: Annotated[
+        tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
+    ] = ()
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
     prices: str | None = None

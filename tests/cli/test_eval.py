@@ -55,6 +55,22 @@ def test_a_dry_run_says_what_it_would_do_and_writes_nothing(cli: Any, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
+def test_a_dry_run_misses_a_key_and_shows_none(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("eval", "--agent", "chat:m", "--tasks", "2", "--dry-run")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = cli(*command)
+    assert done.code == 2 and "set the environment variable OPENAI_API_KEY" in done.err
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sesame-open-wide")
+    done = cli(*command)
+    assert done.code == 0 and "api.openai.com" in done.out
+    assert "sesame" not in done.out + done.err
+    done = cli(*command, "--base-url", "https://me:sesame@127.0.0.1/v1")
+    assert done.code == 2 and "sesame" not in done.out + done.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_default_folder_names_domain_and_configuration(cli: Any, tmp_path: Path) -> None:
     first = cli("eval", *SMALL, "--modes", "clean").out.splitlines()[-1]
     again = cli("eval", *SMALL, "--modes", "clean", "--concurrency", "4").out.splitlines()[-1]
