@@ -178,6 +178,24 @@ def test_a_missing_scheduler_is_named(
         submit(paper("hardware.nodes=2"), "local")
 
 
+@pytest.mark.slow
+def test_accelerate_starts_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paper: Callable[..., TrainSettings]
+) -> None:
+    pytest.importorskip("accelerate")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    one = ["hardware.devices=1", "model.lora={rank: 8}", f"launch.python={sys.executable}"]
+    job, script = render(paper(*one, f"out={tmp_path / 'run'}"), "local")
+    job.folder.mkdir()
+    for name, text in job.files().items():
+        (job.folder / name).write_text(text)
+    done = subprocess.run(
+        ["bash", "-c", script.rstrip() + " --dry-run"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| Global batch size | 256 (16 prompts × 16 rollouts) |" in done.stdout
+
+
 @pytest.fixture
 def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TrainSettings:
     """A training of two updates."""
