@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="checkpoints need bench2robust[train]")
+pytest.importorskip("torch", reason="checkpoints need bench2robust[train]")
 pytest.importorskip("transformers", reason="checkpoints need bench2robust[train]")
+
+import torch
 
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
@@ -62,9 +64,7 @@ def save(tokenizer: Callable[..., Any]) -> Save:
     """A function that saves a model: random, or one that always ``says`` one token and ends."""
     from transformers import LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM
 
-    def go(
-        folder: Path, *, says: str = "", template: str | None = TEMPLATE, **config: Any
-    ) -> Path:
+    def go(folder: Path, *, says: str = "", template: str | None = TEMPLATE, **config: Any) -> Path:
         words = tokenizer(template)
         sizes = {"vocab_size": len(words), "hidden_size": 32, "intermediate_size": 32,
                  "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
