@@ -135,10 +135,16 @@ function callCard(event, fault) {
     el("span", { class: "who" }, event.error ? "tool · error" : "tool"), ...parts);
 }
 
+// Who a speech event is from, and the class of its card.
+const SPEAKERS = {
+  user: ["user", "user"], say: ["agent", "agent"], unread: ["agent · could not be read", "unread"],
+  harness: ["told to the agent", "harness"],
+};
+
 // What was said: {"user": text}, {"say": text}, or another name for what else passed.
 function speech(event) {
   const [[name, text]] = Object.entries(event);
-  const who = name === "say" ? "agent" : name;
-  return el("div", { class: `event ${who === "user" ? "user" : "agent"}` },
+  const [who, kind] = SPEAKERS[name] ?? [name, "harness"];
+  return el("div", { class: `event ${kind}` },
     el("span", { class: "who" }, who), el("p", {}, text));
 }
