@@ -32,6 +32,10 @@ CALL = '<tool_call>{"name": "get_order_details", "arguments": {"order_id": "#W1"
 PROGRAM = "from bench2robust.cli import main; main()"
 
 
+class StoppedError(Exception):
+    """The run was stopped from outside."""
+
+
 def test_calls_in_its_own_format_are_made(looker: Path, play: Any, tmp_path: Path) -> None:
     result = play(tmp_path / "run", looker, modes="clean,inject,inject_alt")
     records = list(read_records(result.folder))
@@ -64,11 +68,11 @@ def test_batches_and_interruptions_change_no_record(
 ) -> None:
     def stop(done: int) -> None:
         if done == 2:
-            raise KeyboardInterrupt
+            raise StoppedError
 
     settings = {"temperature": temperature}
     alone = play(tmp_path / "alone", random_model, checkpoint={**settings, "batch_size": 1})
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(StoppedError):
         play(tmp_path / "run", random_model, checkpoint=settings, progress=stop)
     result = play(tmp_path / "run", random_model, checkpoint=settings)
     assert 0 < result.played < 6
@@ -180,7 +184,9 @@ def test_weights_that_are_missing_are_not_made_up(
     with pytest.raises(LoadError, match=r"lacks weights of the model: .*up_proj"):
         play(tmp_path / "run", model)
     gc.collect()
-    assert not caplog.records  # of the other episodes, which nobody waits for any more
+    assert "asyncio" not in [
+        r.name for r in caplog.records
+    ]  # of the other episodes, which nobody waits for any more
     (model / "model.safetensors").write_bytes(b"no weights")
     with pytest.raises(LoadError, match="cannot be loaded"):
         play(tmp_path / "other", model)
