@@ -97,6 +97,5 @@ def _settle(future: asyncio.Future[Generation], result: Generation | Exception) 
         return
     if isinstance(result, Exception):
         future.set_exception(result)
-        future.exception()  # looked at: the run may end before the episode does, which is no news
     else:
         future.set_result(result)
