@@ -102,6 +102,23 @@ def test_an_adapter_is_played_over_its_base(random_model: Path, play: Any, tmp_p
     assert said[0] == said[1] != said[2]
 
 
+def test_episodes_move_in_lockstep(
+    looker: Path, play: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate, sizes = GenerationMixin.generate, []
+
+    def counted(self: Any, **given: Any) -> Any:
+        sizes.append(len(given["input_ids"]))
+        return generate(self, **given)
+
+    monkeypatch.setattr(GenerationMixin, "generate", counted)
+    play(tmp_path / "run", looker)
+    assert sizes == [4, 4, 4, 2, 2, 2]  # six episodes of three messages each
+    sizes.clear()
+    play(tmp_path / "wide", looker, concurrency=6)
+    assert sizes == [4, 4, 4, 4, 2]
+
+
 def test_a_long_dialogue_is_cut_and_noted(looker: Path, play: Any, tmp_path: Path) -> None:
     whole = play(tmp_path / "whole", looker, tasks=1, modes="clean", max_steps=12)
     (record,) = read_records(whole.folder)

@@ -59,8 +59,6 @@ def _command(*arguments: str) -> str:
     return done.stdout
 
 
-# Reading these weights divides by numbers that are not writable.
-@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 def test_ten_held_out_tasks_in_all_three_modes(checkpoint: Path, tmp_path: Path) -> None:
     folder = tmp_path / "run"
     out = _command("eval", "--agent", f"checkpoint:{checkpoint}", "--tasks", "10", "--seeds", "1",
