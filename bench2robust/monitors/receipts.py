@@ -213,8 +213,8 @@ def open_receipt(content: str) -> Opened:
     Whatever an envelope holds, ``open_receipt(encode(…, raw, …)).raw == raw``. The verification of
     :func:`with_verification` is no receipt and is left out.
     """
-    if content.startswith(_HEAD):
-        return _opened(content) or Opened(content, None)
+    if content.startswith(_HEAD) and (opened := _opened(content)):
+        return opened
     at = content.rfind(_MARK)
     if at < 0:
         return Opened(content, None)
