@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -90,7 +91,7 @@ class Replay:
         self._builder = RecordBuilder(domain, config.transcripts)
         self._recorded = is_chat(arm.user)
         opening = self._text(0, "user") if self._recorded else None
-        settings = mode.around(mode.scenario(task.id, seed))
+        settings = replace(mode.around(mode.scenario(task.id, seed)), monitor=arm.monitor)
         self.episode = Episode(domain, task, seed, settings, opening=opening)
 
     def steps(self) -> Iterator[Replayed]:

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import traceback
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import islice, product
@@ -20,7 +20,7 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
-from bench2robust.envs.episode import Episode
+from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.arms import Arm, make_arms
 from bench2robust.evaluation.blocks import Blocks
 from bench2robust.evaluation.build import RecordBuilder
@@ -158,6 +158,11 @@ class _Cell(NamedTuple):
     status: Status
     reason: str
 
+    @property
+    def settings(self) -> EpisodeSettings:
+        """What surrounds the task, the arm's monitor included."""
+        return replace(self.mode.around(self.scenario), monitor=self.arm.monitor)
+
 
 class _Runner:
     def __init__(self, job: Job, store: Store, progress: Progress) -> None:
@@ -291,7 +296,7 @@ class _Runner:
         status, reason = cell.status, cell.reason
         if status == "ok":
             try:
-                episode = Episode(domain, cell.task, cell.seed, cell.mode.around(cell.scenario))
+                episode = Episode(domain, cell.task, cell.seed, cell.settings)
                 agent = make_agent(cell.arm.agent, self._brief(cell, episode))
                 yield from act(agent.run(), episode)
                 return self._builder.build(episode, cell.arm.label, cell.mode.name)
@@ -306,9 +311,7 @@ class _Runner:
         try:
             user = self._cast.user(task, *place)
             opening = None if user is None else await user.simulator.open()
-            episode = Episode(
-                self._job.domain, task, cell.seed, mode.around(cell.scenario), opening=opening
-            )
+            episode = Episode(self._job.domain, task, cell.seed, cell.settings, opening=opening)
             brief = self._brief(cell, episode)
             agent = self._cast.agent(brief, *place)
             acting = make_agent(arm.agent, brief) if agent is None else agent.policy

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.memory_tables import variants_table
+from bench2robust.evaluation.receipt_tables import monitor_tables
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
 
@@ -30,6 +31,7 @@ def summary_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
         _sweep(scored),
         _faults(scored),
         _honesty(scored),
+        *monitor_tables(scored),
         _cells(everything),
     )
     return [table for table in tables if table.rows]

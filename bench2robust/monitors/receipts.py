@@ -193,11 +193,12 @@ class Receipt(NamedTuple):
 
     Attributes:
         paths: JSON pointers to what is doubted; empty if the receipt names no place.
-        recovery: the recovery tools that it names.
+        recovery: the recovery tools that it names; None for a text receipt, which points to
+            everything that is documented.
     """
 
     paths: tuple[str, ...]
-    recovery: tuple[str, ...]
+    recovery: tuple[str, ...] | None
 
 
 class Opened(NamedTuple):
@@ -220,7 +221,7 @@ def open_receipt(content: str) -> Opened:
         return Opened(content, None)
     _, _, place = content[at:].partition(" at '")
     path = place.partition("'; expected ")[0]
-    return Opened(content[:at], Receipt((_pointer(path),), ()))
+    return Opened(content[:at], Receipt((_pointer(path),), None))
 
 
 _DECODER = json.JSONDecoder()

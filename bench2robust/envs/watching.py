@@ -1,0 +1,96 @@
+"""The monitor of an episode, with a contract from clean traces of other tasks.
+
+The contract ``auto`` is mined from clean executions of the training tasks: of each task's plan, of
+the plan by its alternative paths, and with a look back after each write. A task that is itself
+among them (or any task, where a domain has no training split) gets the contract of the folds that
+it is not in, so no task is checked against a contract that has seen it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from bench2robust.core.backend import ToolBackend
+from bench2robust.core.domain import Domain
+from bench2robust.core.solvability import analyse, solve
+from bench2robust.core.types import Task, ToolCall, ToolResult
+from bench2robust.monitors.arms import Watcher, make_arm
+from bench2robust.monitors.checker import Checker
+from bench2robust.monitors.choice import AUTO, NONE, MonitorChoice
+from bench2robust.monitors.contract import Contract, load_contract
+from bench2robust.monitors.miner import FOLDS, Miner, fold_of
+from bench2robust.monitors.receipts import Wording
+from bench2robust.monitors.recovery import substitutes_of
+
+__all__ = ["clean_calls", "contract_of", "watch"]
+
+PROFILE = "strict"
+
+
+def watch(domain: Domain, task: Task, choice: MonitorChoice, inner: ToolBackend) -> Watcher | None:
+    """Put the chosen arm around a backend; None for no monitor.
+
+    Raises:
+        DataError: the contract file cannot be read.
+    """
+    if choice.arm == NONE.arm:
+        return None
+    checker = _checker(domain, _part(domain, task) if choice.source == AUTO else choice.source)
+    wording = Wording(f"a known invariant of the {domain.name} database")
+    return make_arm(choice.arm, inner, checker, substitutes_of(domain.classes), wording)
+
+
+def contract_of(domain: Domain, task: Task, source: str = AUTO) -> Contract:
+    """Return the contract that an episode of ``task`` is checked against."""
+    return _checker(domain, _part(domain, task) if source == AUTO else source).contract
+
+
+def clean_calls(domain: Domain, task: Task) -> Iterator[tuple[ToolCall, ToolResult]]:
+    """Yield the calls of clean executions of a task, with their results."""
+    found = analyse(domain, task)
+    blocked = (frozenset[str](), *(sides.primary for sides in found.switchable))
+    for around in blocked:
+        session = domain.session(task, alternatives=True)
+        made: list[ToolCall] = []
+        for call in solve(domain, task, found.plan, around).calls:
+            before = session.revision
+            yield call, session.call(call)
+            if session.revision != before and (look := _look_back(call, made)):
+                yield look, session.call(look)
+            made.append(call)
+
+
+def _look_back(write: ToolCall, made: Sequence[ToolCall]) -> ToolCall | None:
+    """Return the newest earlier call about the record of a write: they share a text argument."""
+    about = {value for value in write.arguments.values() if isinstance(value, str)}
+    shared = (
+        call
+        for call in reversed(made)
+        if call.name != write.name
+        and about & {v for v in call.arguments.values() if type(v) is str}
+    )
+    return next(shared, None)
+
+
+def _part(domain: Domain, task: Task) -> int | None:
+    """Return which fold's registry checks a task; None for the contract of all training tasks."""
+    return fold_of(task.id) if task.split == "train" or not domain.tasks("train") else None
+
+
+@lru_cache(maxsize=64)
+def _checker(domain: Domain, source: int | str | None) -> Checker:
+    if isinstance(source, str):
+        return Checker(load_contract(source))
+    everything, folds = _registries(domain)
+    return Checker(everything if source is None else folds[source])
+
+
+@lru_cache(maxsize=8)
+def _registries(domain: Domain) -> tuple[Contract, list[Contract]]:
+    miner = Miner(FOLDS)
+    for task in domain.tasks("train") or domain.tasks():
+        for call, result in clean_calls(domain, task):
+            if not result.is_error:
+                miner.add(call.name, call.arguments, result.content, task.id)
+    return miner.finalise(PROFILE), miner.registries(PROFILE)
