@@ -82,15 +82,19 @@ def _part(domain: Domain, task: Task) -> int | None:
 def _checker(domain: Domain, source: int | str | None) -> Checker:
     if isinstance(source, str):
         return Checker(load_contract(source))
-    everything, folds = _registries(domain)
-    return Checker(everything if source is None else folds[source])
+    return Checker(_mined(domain).finalise(PROFILE) if source is None else _folds(domain)[source])
 
 
 @lru_cache(maxsize=8)
-def _registries(domain: Domain) -> tuple[Contract, list[Contract]]:
+def _folds(domain: Domain) -> list[Contract]:
+    return _mined(domain).registries(PROFILE)
+
+
+@lru_cache(maxsize=8)
+def _mined(domain: Domain) -> Miner:
     miner = Miner(FOLDS)
     for task in domain.tasks("train") or domain.tasks():
         for call, result in clean_calls(domain, task):
             if not result.is_error:
                 miner.add(call.name, call.arguments, result.content, task.id)
-    return miner.finalise(PROFILE), miner.registries(PROFILE)
+    return miner
