@@ -9,8 +9,9 @@ from typing import NamedTuple
 from bench2robust.agents import is_chat
 from bench2robust.core.domain import Domain
 from bench2robust.evaluation.config import SCRIPTED, EvalConfig
+from bench2robust.evaluation.watchers import REVIEWER, is_reviewer, monitor_choice
 from bench2robust.memory import VARIANTS, Memory, MemoryChoice, posteriors, read_choice
-from bench2robust.monitors.choice import NONE, MonitorChoice, read_monitor
+from bench2robust.monitors.choice import NONE, MonitorChoice
 
 __all__ = ["Arm", "make_arms", "monitor_of", "split_label", "without_user"]
 
@@ -25,6 +26,7 @@ class Arm(NamedTuple):
     Attributes:
         start: the posteriors that the block starts from.
         monitor: what stands between the agent and the results of its tools.
+        reviewer: who looks at each call before it runs; empty for nobody.
     """
 
     agent: str
@@ -32,6 +34,7 @@ class Arm(NamedTuple):
     start: Memory
     user: str
     monitor: MonitorChoice = NONE
+    reviewer: str = ""
 
     @property
     def label(self) -> str:
@@ -41,13 +44,14 @@ class Arm(NamedTuple):
         """
         block = "" if self.memory.variant == "none" else f"+{self.memory.label}"
         user = "" if self.user == SCRIPTED else _USER + self.user
-        monitor = "" if self.monitor == NONE else _MONITOR + self.monitor.label
+        name = REVIEWER if self.reviewer else self.monitor.label
+        monitor = "" if self.monitor == NONE else _MONITOR + name
         return self.agent + block + monitor + user
 
     @property
     def awaits(self) -> bool:
         """Whether a model takes part, which has to be waited for."""
-        return is_chat(self.agent) or is_chat(self.user)
+        return any(map(is_chat, (self.agent, self.user, self.reviewer)))
 
 
 def make_arms(config: EvalConfig, domain: Domain) -> tuple[Arm, ...]:
@@ -58,9 +62,12 @@ def make_arms(config: EvalConfig, domain: Domain) -> tuple[Arm, ...]:
     """
     choices = [read_choice(text) for text in config.memory]
     known = [(choice, posteriors(choice, domain.name)) for choice in choices]
-    monitors = [read_monitor(text) for text in config.monitor]
-    everyone = product(config.agents, known, monitors, config.users)
-    return tuple(Arm(agent, *memory, user, monitor) for agent, memory, monitor, user in everyone)
+    watched = [(monitor_choice(text), is_reviewer(text)) for text in config.monitor]
+    everyone = product(config.agents, known, watched, config.users)
+    return tuple(
+        Arm(agent, *memory, user, monitor, config.reviewer if by_reviewer else "")
+        for agent, memory, (monitor, by_reviewer), user in everyone
+    )
 
 
 def split_label(label: str) -> tuple[str, MemoryChoice]:

@@ -17,11 +17,15 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.watchers import (
+    decisive_monitors,
+    is_reviewer,
+    monitor_choice,
+    pinned_monitor,
+)
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
-from bench2robust.monitors.choice import AUTO, NONE, read_monitor
-from bench2robust.monitors.contract import load_contract
 
 __all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "SweepPoint"]
 
@@ -31,7 +35,9 @@ MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
-_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", "monitor", *_TALK}
+_WATCH = {"monitor", "reviewer"}
+"""Settings that are not kept where nothing watches."""
+_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_WATCH, *_TALK}
 """Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
@@ -103,11 +109,6 @@ def _pin_memory(text: str) -> str:
     return f"{choice.label}:{_absolute(choice.source)}"
 
 
-def _pin_monitor(text: str) -> str:
-    arm, source = read_monitor(text)
-    return arm if source == AUTO else f"{arm}:{_absolute(source)}"
-
-
 class SweepPoint(Settings):
     """One row of a sweep: a label, and what it changes in ``faults``."""
 
@@ -137,8 +138,10 @@ class EvalConfig(Settings):
             with ``:FILE`` for the posteriors; or the file alone.
         monitor: outcome monitors; every agent runs with each. ``none``, ``auto`` or a contract file
             (receipts on violations), or an arm of the monitor studies, such as ``baseline`` or
-            ``placebo``, with ``:FILE`` for the contract. ``auto`` is mined from clean traces of
-            training tasks.
+            ``placebo``, with ``:FILE`` for the contract; or ``reviewer``. ``auto`` is mined from
+            clean traces of training tasks.
+        reviewer: who reviews calls in the arm ``reviewer``: ``scripted``, or ``chat:MODEL`` at the
+            endpoint of the agents.
         memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
@@ -175,6 +178,7 @@ class EvalConfig(Settings):
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
     monitor: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    reviewer: Annotated[str, BeforeValidator(_user)] = SCRIPTED
     memory_round: int = Field(100, ge=1, le=MOST)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
@@ -207,9 +211,9 @@ class EvalConfig(Settings):
         memories = [read_choice(text).label for text in self.memory]
         if len(set(memories)) < len(memories):
             raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
-        monitors = [read_monitor(text).label for text in self.monitor]
-        if len(set(monitors)) < len(monitors):
-            raise ValueError(f"monitor holds an arm twice: {', '.join(self.monitor)}")
+        watchers = [(is_reviewer(text), monitor_choice(text).label) for text in self.monitor]
+        if len(set(watchers)) < len(watchers):
+            raise ValueError(f"monitor holds two arms of one name: {', '.join(self.monitor)}")
         labels = [point.label for point in self.sweep]
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
@@ -230,7 +234,17 @@ class EvalConfig(Settings):
     @property
     def awaits(self) -> bool:
         """Whether a model takes part."""
-        return any(map(is_chat, (*self.agents, *self.users)))
+        return any(map(is_chat, (*self.agents, *self.users, self.reviewing)))
+
+    @property
+    def watched(self) -> bool:
+        """Whether a monitor or a reviewer takes part."""
+        return self.monitor != ("none",)
+
+    @property
+    def reviewing(self) -> str:
+        """Who reviews calls; empty if no arm has a reviewer."""
+        return self.reviewer if any(map(is_reviewer, self.monitor)) else ""
 
     @property
     def users_endpoint(self) -> ChatSettings:
@@ -254,7 +268,7 @@ class EvalConfig(Settings):
             if values[name] is not None:
                 values[name] = _absolute(values[name])
         values["memory"] = [_pin_memory(text) for text in self.memory]
-        values["monitor"] = [_pin_monitor(text) for text in self.monitor]
+        values["monitor"] = [pinned_monitor(text) for text in self.monitor]
         return values
 
     def decisive(self) -> dict[str, Any]:
@@ -266,25 +280,16 @@ class EvalConfig(Settings):
         }
         choices = [read_choice(text) for text in self.memory]
         memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
+        watched = decisive_monitors(self.monitor, self.reviewer)
         decided = {"builtin": self.data is None, "profiles": profiles, "memory": memory}
-        return {**settings, **decided, **self._watch(), **self._talk()}
-
-    def _watch(self) -> dict[str, Any]:
-        """Return what decides what monitors find, with a file by its content."""
-        if self.monitor == (NONE.arm,):
-            return {}
-        choices = [read_monitor(text) for text in self.monitor]
-        sources = [
-            c.source if c.source == AUTO else load_contract(c.source).sha256 for c in choices
-        ]
-        return {"monitor": [[c.arm, s] for c, s in zip(choices, sources, strict=True)]}
+        return {**settings, **decided, **watched, **self._talk()}
 
     def _talk(self) -> dict[str, Any]:
         """Return what decides the words of the models that take part."""
         talk: dict[str, Any] = {}
         if self.users != (SCRIPTED,):
             talk["users"] = list(self.users)
-        if any(map(is_chat, self.agents)):
+        if any(map(is_chat, (*self.agents, self.reviewing))):
             talk["chat"] = self.chat.decisive()
         if any(map(is_chat, self.users)):
             talk["user_chat"] = self.users_endpoint.decisive()
@@ -293,7 +298,7 @@ class EvalConfig(Settings):
     def stored(self) -> dict[str, Any]:
         """Return, as JSON values, what a manifest keeps."""
         left_out = set() if self.awaits else set(_TALK)
-        left_out |= {"monitor"} if self.monitor == (NONE.arm,) else set()
+        left_out |= set() if self.watched else _WATCH
         return {name: value for name, value in self.pinned().items() if name not in left_out}
 
     def hash(self, suite: str) -> str:

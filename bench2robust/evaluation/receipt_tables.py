@@ -23,6 +23,8 @@ Records: TypeAlias = Sequence[EpisodeRecord]
 _ACTIONS: tuple[AfterReceipt, ...] = get_args(AfterReceipt)
 _REFERENCES = ("baseline", "none")
 """What arms are compared with: the first of these that a run holds."""
+_NAMELESS = ("stripped", "text")
+"""Envelopes that name no recovery tool."""
 
 
 def monitor_tables(scored: Iterable[EpisodeRecord]) -> list[Table]:
@@ -36,6 +38,7 @@ def monitor_tables(scored: Iterable[EpisodeRecord]) -> list[Table]:
         _kinds(watched),
         _clean(watched),
         _placement(watched),
+        _reviews(records),
     )
     return [table for table in tables if table.rows]
 
@@ -62,8 +65,9 @@ def _arms(records: Records) -> Table:
     cells = metrics.group(records, lambda r: (*monitor_of(r["agent"]), r["mode"]))
     rows = []
     for (agent, arm, mode), own in cells.items():
-        reference = next((a for a in _REFERENCES if (agent, a, mode) in cells), arm)
-        if arm != reference and arm not in _REFERENCES:
+        others = [a for a_, a, m in cells if (a_, m) == (agent, mode)]
+        reference = _reference(others)
+        if reference is not None and _kind(arm) not in _REFERENCES:
             contrast = _contrast(cells[agent, reference, mode], own)
             if contrast is not None:
                 rows.append((agent, mode, arm, reference, *_figures(contrast)))
@@ -76,6 +80,16 @@ def _arms(records: Records) -> Table:
         "tasks. Rescued: of the pairs that fail without; harmed: of those that pass without."
     )
     return Table("monitor_arms", "Receipts, in pairs", columns, tuple(rows), note)
+
+
+def _kind(arm: str) -> str:
+    """Return an arm without the name of its contract."""
+    return arm.partition(":")[0]
+
+
+def _reference(arms: Sequence[str]) -> str | None:
+    ranked = [arm for kind in _REFERENCES for arm in arms if _kind(arm) == kind]
+    return ranked[0] if ranked else None
 
 
 def _contrast(first: Records, second: Records) -> Contrast | None:
@@ -118,12 +132,13 @@ def _receipts(watched: Records) -> Table:
         if told:
             actions = Counter(row["action"] for row in told)
             open_ = sum(len(row["recovery"]) >= 2 for row in told)
+            names = own[0]["monitor"]["envelope"] not in _NAMELESS
             rows.append(
                 (
                     agent,
                     mode,
                     str(len(told)),
-                    share(open_, len(told)),
+                    share(open_, len(told)) if names else NOTHING,
                     *(number(100 * actions[action] / len(told)) for action in _ACTIONS),
                     str(sum(r["monitor"]["pending"] for r in own)),
                 )
@@ -270,3 +285,24 @@ def _landed(record: EpisodeRecord) -> str:
 
 def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {n}" for name, n in sorted(counts.items(), key=lambda c: -c[1]))
+
+
+def _reviews(records: Records) -> Table:
+    rows = []
+    for (agent, mode), own in _by_agent_and_mode([r for r in records if "reviewer" in r]).items():
+        uses = [r["reviewer"] for r in own]
+        known = [use["cost"] for use in uses if use["cost"] is not None]
+        rows.append(
+            (
+                agent,
+                mode,
+                uses[0]["name"],
+                str(sum(use["reviews"] for use in uses)),
+                str(sum(use["sent_back"] for use in uses)),
+                str(sum(use["tokens"] for use in uses)),
+                number(sum(known), 4) if len(known) == len(uses) else NOTHING,
+            )
+        )
+    columns = ("Agent", "Mode", "Reviewer", "Calls reviewed", "Sent back", "Tokens", "US dollars")
+    note = "The reviewer's own tokens and cost, beside those of the agent."
+    return Table("reviews", "Reviews before execution", columns, tuple(rows), note)

@@ -17,6 +17,7 @@ __all__ = [
     "MonitorUse",
     "ReceiptRow",
     "RecordKey",
+    "ReviewerUse",
     "SilentRow",
     "SimulatorUse",
     "Status",
@@ -83,6 +84,17 @@ class SimulatorUse(TypedDict):
     cost: float | None
     flags: list[str]
     """Faults of the simulator: see :mod:`bench2robust.users.faults`."""
+
+
+class ReviewerUse(TypedDict):
+    """What a reviewer of calls did in an episode."""
+
+    name: str
+    reviews: int
+    """Calls that were looked at before they ran."""
+    sent_back: int
+    tokens: int
+    cost: float | None
 
 
 AfterReceipt = Literal["retry", "listed_substitute", "other_tool", "no_call"]
@@ -216,6 +228,8 @@ class EpisodeRecord(TypedDict):
     """Only of users that are models."""
     monitor: NotRequired[MonitorUse]
     """Only of episodes with a monitor."""
+    reviewer: NotRequired[ReviewerUse]
+    """Only of episodes whose calls are reviewed."""
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:

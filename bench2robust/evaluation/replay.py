@@ -153,7 +153,7 @@ class Replay:
         return found
 
 
-_OUTSIDE = {"tokens", "cost"}
+_OUTSIDE = {"tokens", "cost", "reviewer"}
 """What an agent's provider said, which is not repeated, as what else a model said of itself."""
 
 

@@ -24,7 +24,7 @@ from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.arms import Arm, make_arms
 from bench2robust.evaluation.blocks import Blocks
 from bench2robust.evaluation.build import RecordBuilder
-from bench2robust.evaluation.cast import Cast, check_cast, note_models
+from bench2robust.evaluation.cast import Cast, check_cast, note_models, note_review
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
@@ -32,6 +32,12 @@ from bench2robust.evaluation.modes import Mode, expand_modes
 from bench2robust.evaluation.play import act, converse
 from bench2robust.evaluation.record import EpisodeRecord, RecordKey, Status
 from bench2robust.evaluation.request_log import RequestLog, request_totals
+from bench2robust.evaluation.reviewer import (
+    Dialogue,
+    ScriptedReviewer,
+    reviewed,
+    reviewed_async,
+)
 from bench2robust.evaluation.store import EPISODES, Store, read_records
 from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 
@@ -297,9 +303,16 @@ class _Runner:
         if status == "ok":
             try:
                 episode = Episode(domain, cell.task, cell.seed, cell.settings)
-                agent = make_agent(cell.arm.agent, self._brief(cell, episode))
-                yield from act(agent.run(), episode)
-                return self._builder.build(episode, cell.arm.label, cell.mode.name)
+                brief = self._brief(cell, episode)
+                actions = make_agent(cell.arm.agent, brief).run()
+                dialogue = Dialogue()
+                if cell.arm.reviewer:
+                    actions = reviewed(actions, ScriptedReviewer(brief), dialogue)
+                yield from act(actions, episode)
+                record = self._builder.build(episode, cell.arm.label, cell.mode.name)
+                if cell.arm.reviewer:
+                    note_review(record, cell.arm, dialogue, None)
+                return record
             except Exception as error:
                 status, reason = "infra_error", _describe(error)
         return self._unplayed(cell, status, reason)
@@ -315,9 +328,16 @@ class _Runner:
             brief = self._brief(cell, episode)
             agent = self._cast.agent(brief, *place)
             acting = make_agent(arm.agent, brief) if agent is None else agent.policy
-            await converse(acting.run(), episode, user and user.simulator)
+            actions, dialogue = acting.run(), Dialogue()
+            model = self._cast.reviewer(brief, *place)
+            if arm.reviewer:
+                reviewer = ScriptedReviewer(brief) if model is None else model.reviewer
+                actions = reviewed_async(actions, reviewer, dialogue)
+            await converse(actions, episode, user and user.simulator)
             record = self._builder.build(episode, arm.label, mode.name)
             note_models(record, episode, agent, user)
+            if arm.reviewer:
+                note_review(record, arm, dialogue, model)
             return record
         except RunStoppedError:
             raise

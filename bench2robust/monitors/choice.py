@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from bench2robust.core.errors import UnknownNameError
@@ -26,8 +27,8 @@ class MonitorChoice(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The arm, and its contract file where it has one."""
-        return self.arm if self.source == AUTO else f"{self.arm}:{self.source}"
+        """The arm, and the name of its contract file where it has one: ``advisory:retail``."""
+        return self.arm if self.source == AUTO else f"{self.arm}:{Path(self.source).stem}"
 
 
 NONE = MonitorChoice()

@@ -49,8 +49,8 @@ RAW = '{"price_usd":-1.5,"currency":"???"}'
 
 V1 = """{ "status": "inconsistent", "violations": [ {"code": "nonpositive_value", "detail":
  "nominally positive field price_usd is not positive"}, {"code": "unseen_category", "detail":
- "field currency has unseen categorical value"} ], "admissible_recovery_tools": [ "get_stock_yahoo_finance",
- "get_stock_alpha_vantage" ] }""".replace("\n", "")
+ "field currency has unseen categorical value"} ], "admissible_recovery_tools": [
+ "get_stock_yahoo_finance", "get_stock_alpha_vantage" ] }""".replace("\n", "")
 V2 = """{ "status": "inconsistent", "violation": { "tool": "get_weatherapi_alert_card_native",
  "property": "learned_type_mismatch", "path": "celsius_now", "expected": ["integer"], "observed":
  "string" }, "admissible_recovery_tools": [ "get_weatherapi_alert_card_native",
