@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from bench2robust.agents.messages import Message, call_id
 from bench2robust.core.canonical import canonical
@@ -18,9 +18,9 @@ _LONGEST = 2000
 
 def render_dialogue(
     messages: Sequence[Message],
-    events: Mapping[int, FaultEvent],
-    checks: Sequence[Check],
+    events: Iterable[FaultEvent],
     verdict: str,
+    checks: Sequence[Check] = (),
 ) -> str:
     """Return the dialogue, each faulted result followed by red lines that say what was wrong.
 
@@ -28,11 +28,11 @@ def render_dialogue(
 
     Args:
         messages: what the agent saw and did; system messages are left out.
-        events: the ledger of faults, by the number of the call.
-        checks: the ledger of the monitor; empty without one.
+        events: the ledger of faults.
         verdict: the last line; empty for none.
+        checks: the ledger of the monitor; empty without one.
     """
-    marks = {call_id(i): [f"{_RED}  ! {m}{_PLAIN}" for m in _marks(e)] for i, e in events.items()}
+    marks = {call_id(e.index): [f"{_RED}  ! {m}{_PLAIN}" for m in _marks(e)] for e in events}
     for number, check in enumerate(checks):
         found = [f"{_BLUE}  ? {mark}{_PLAIN}" for mark in _found(check)]
         marks.setdefault(call_id(number), []).extend(found)

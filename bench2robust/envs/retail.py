@@ -178,7 +178,7 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
             success = "success" if episode.outcome().success else "no success"
             verdict = f"ended by {episode.ended}: {success}"
         checks = episode.monitor.checks if episode.monitor else ()
-        return render_dialogue(self._messages, align(episode).events, checks, verdict)
+        return render_dialogue(self._messages, align(episode).events.values(), verdict, checks)
 
     def _observation(self, text: str, source: Source) -> Observation:
         return {"text": text[:MAX_TEXT], "source": int(source), "turn": self.episode.steps}
