@@ -41,7 +41,9 @@ class ToolState:
         if not self.tree.full:
             self.echoes.add(arguments, result, self.records, self.tree)
             self.relations.add(result)
-        self._alarm({alarm.path: 1 for alarm in alarms(result)})
+        told = alarms(result)
+        if told:
+            self._alarm({alarm.path: 1 for alarm in told})
         self.records += 1
 
     def _alarm(self, told: Mapping[str, int] | None) -> None:
