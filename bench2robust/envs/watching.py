@@ -1,9 +1,9 @@
 """The monitor of an episode, with a contract from clean traces of other tasks.
 
 The contract ``auto`` is mined from clean executions of the training tasks: of each task's plan, of
-the plan by its alternative paths, and with a look back after each write. A task that is itself
-among them (or any task, where a domain has no training split) gets the contract of the folds that
-it is not in, so no task is checked against a contract that has seen it.
+the plan by its alternative paths, and with a look back after each write that moved a state. A task
+that is itself among them (or any task, where a domain has no training split) gets the contract of
+the folds that it is not in, so no task is checked against a contract that has seen it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from bench2robust.core.backend import ToolBackend
+from bench2robust.core.backend import LogEntry, ToolBackend
+from bench2robust.core.canonical import Json, parse_result
 from bench2robust.core.domain import Domain
-from bench2robust.core.solvability import analyse, solve
+from bench2robust.core.paths import leaves, matches
+from bench2robust.core.solvability import analyse, solve, specs_of
 from bench2robust.core.types import Task, ToolCall, ToolResult
 from bench2robust.monitors.arms import Watcher, make_arm
 from bench2robust.monitors.checker import Checker
@@ -52,25 +54,37 @@ def clean_calls(domain: Domain, task: Task) -> Iterator[tuple[ToolCall, ToolResu
     blocked = (frozenset[str](), *(sides.primary for sides in found.switchable))
     for around in blocked:
         session = domain.session(task, alternatives=True)
-        made: list[ToolCall] = []
+        made: list[LogEntry] = []
         for call in solve(domain, task, found.plan, around).calls:
             before = session.revision
-            yield call, session.call(call)
-            if session.revision != before and (look := _look_back(call, made)):
-                yield look, session.call(look)
-            made.append(call)
+            result = session.call(call)
+            yield call, result
+            if session.revision != before and (read := _read_of(call, made)):
+                again = session.call(read.call)
+                if _states(domain, read.call, again) != _states(domain, read.call, read.result):
+                    yield read.call, again
+            made.append(LogEntry(call, result))
 
 
-def _look_back(write: ToolCall, made: Sequence[ToolCall]) -> ToolCall | None:
-    """Return the newest earlier call about the record of a write: they share a text argument."""
-    about = {value for value in write.arguments.values() if isinstance(value, str)}
-    shared = (
-        call
-        for call in reversed(made)
-        if call.name != write.name
-        and about & {v for v in call.arguments.values() if type(v) is str}
-    )
-    return next(shared, None)
+def _read_of(write: ToolCall, made: Sequence[LogEntry]) -> LogEntry | None:
+    """Return the newest read about the record of a write: they share a text argument."""
+    about = _texts(write)
+    reads = (e for e in reversed(made) if e.call.name != write.name and about & _texts(e.call))
+    return next(reads, None)
+
+
+def _texts(call: ToolCall) -> set[str]:
+    return {value for value in call.arguments.values() if isinstance(value, str)}
+
+
+def _states(domain: Domain, call: ToolCall, result: ToolResult) -> list[Json]:
+    """Return what the fields of a result hold that have a life cycle."""
+    patterns = [p for p, _ in specs_of(domain, True)[call.name].fields.states]
+    return [
+        leaf
+        for path, leaf in leaves(parse_result(result.content))
+        if any(len(p) == len(path) and matches(p, path) for p in patterns)
+    ]
 
 
 def _part(domain: Domain, task: Task) -> int | None:
