@@ -24,6 +24,8 @@ LONGEST_VALUE = 64
 MOST_KEYS = 64
 MOST_NODES = 20_000
 DEEPEST = 32
+_HUGE = 10**300
+"""Whole numbers beyond have no float."""
 
 KINDS: dict[type, str] = {
     dict: "object",
@@ -260,7 +262,7 @@ def _count(facet: Facet, kind: type, value: Any, record: int, bit: int) -> None:
     """Count what a scalar says beyond its type."""
     if kind is float or kind is int:
         if value < facet.low:
-            facet.low = max(value, -math.inf)  # a huge whole number has no float
+            facet.low = float(value) + 0.0 if value > -_HUGE else -math.inf  # no -0.0
         if kind is float:
             if value - value != 0.0:
                 facet.finite = False
