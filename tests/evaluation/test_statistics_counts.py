@@ -1,7 +1,7 @@
 """The counts, shares and interval ends that the outcome-monitor paper prints, recomputed.
 
-With ``test_statistics_golden.py`` these are all of its statistics that its text allows to recompute;
-the package's docstring lists the others.
+With ``test_statistics_golden.py`` these are all of its statistics that its text allows to
+recompute; the docstring of the statistics lists the others.
 """
 
 from __future__ import annotations
