@@ -23,7 +23,7 @@ from bench2robust.monitors.choice import AUTO, NONE, MonitorChoice
 from bench2robust.monitors.contract import Contract, load_contract
 from bench2robust.monitors.miner import FOLDS, Miner, fold_of
 from bench2robust.monitors.receipts import Wording
-from bench2robust.monitors.recovery import substitutes_of
+from bench2robust.monitors.recovery import Substitutes, substitutes_of
 
 __all__ = ["clean_calls", "contract_of", "watch"]
 
@@ -40,7 +40,7 @@ def watch(domain: Domain, task: Task, choice: MonitorChoice, inner: ToolBackend)
         return None
     checker = _checker(domain, _part(domain, task) if choice.source == AUTO else choice.source)
     wording = Wording(f"a known invariant of the {domain.name} database")
-    return make_arm(choice.arm, inner, checker, substitutes_of(domain.classes), wording)
+    return make_arm(choice.arm, inner, checker, _substitutes(domain), wording)
 
 
 def contract_of(domain: Domain, task: Task, source: str = AUTO) -> Contract:
@@ -89,7 +89,17 @@ def _states(domain: Domain, call: ToolCall, result: ToolResult) -> list[Json]:
 
 def _part(domain: Domain, task: Task) -> int | None:
     """Return which fold's registry checks a task; None for the contract of all training tasks."""
-    return fold_of(task.id) if task.split == "train" or not domain.tasks("train") else None
+    return fold_of(task.id) if task.split == "train" or not _has_training(domain) else None
+
+
+@lru_cache(maxsize=64)
+def _has_training(domain: Domain) -> bool:
+    return bool(domain.tasks("train"))
+
+
+@lru_cache(maxsize=64)
+def _substitutes(domain: Domain) -> Substitutes:
+    return substitutes_of(domain.classes)
 
 
 @lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ from bench2robust.core.errors import DataError, UnknownNameError, UsageError, sh
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.domains import get_domain
+from bench2robust.envs.alignment import align
 from bench2robust.envs.episode import Episode
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.config import EvalConfig
@@ -137,7 +138,8 @@ class Replay:
         result = self.episode.call(call)
         same = digest(result.content) == event["result"] and result.is_error == event["error"]
         agrees = same and event.get("content", result.content) == result.content
-        return Replayed(call, result, self.episode.injector.last, agrees)
+        fault = align(self.episode).events.get(len(self.episode.observed.entries) - 1)
+        return Replayed(call, result, fault, agrees)
 
     def differences(self) -> list[str]:
         """Return what the repeated episode gives other than the record, field by field."""
