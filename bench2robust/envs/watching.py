@@ -25,7 +25,7 @@ from bench2robust.monitors.miner import FOLDS, Miner, fold_of
 from bench2robust.monitors.receipts import Wording
 from bench2robust.monitors.recovery import Substitutes, substitutes_of
 
-__all__ = ["clean_calls", "contract_of", "watch"]
+__all__ = ["clean_calls", "contract_of", "fold_of_task", "watch"]
 
 PROFILE = "strict"
 
@@ -38,14 +38,16 @@ def watch(domain: Domain, task: Task, choice: MonitorChoice, inner: ToolBackend)
     """
     if choice.arm == NONE.arm:
         return None
-    checker = _checker(domain, _part(domain, task) if choice.source == AUTO else choice.source)
+    checker = _checker(
+        domain, fold_of_task(domain, task) if choice.source == AUTO else choice.source
+    )
     wording = Wording(f"a known invariant of the {domain.name} database")
     return make_arm(choice.arm, inner, checker, _substitutes(domain), wording)
 
 
 def contract_of(domain: Domain, task: Task, source: str = AUTO) -> Contract:
     """Return the contract that an episode of ``task`` is checked against."""
-    return _checker(domain, _part(domain, task) if source == AUTO else source).contract
+    return _checker(domain, fold_of_task(domain, task) if source == AUTO else source).contract
 
 
 def clean_calls(domain: Domain, task: Task) -> Iterator[tuple[ToolCall, ToolResult]]:
@@ -87,7 +89,7 @@ def _states(domain: Domain, call: ToolCall, result: ToolResult) -> list[Json]:
     ]
 
 
-def _part(domain: Domain, task: Task) -> int | None:
+def fold_of_task(domain: Domain, task: Task) -> int | None:
     """Return which fold's registry checks a task; None for the contract of all training tasks."""
     return fold_of(task.id) if task.split == "train" or not _has_training(domain) else None
 

@@ -10,12 +10,14 @@ from bench2robust.core.solvability import specs_of
 from bench2robust.core.types import ToolCall
 from bench2robust.envs.alignment import Aligned
 from bench2robust.envs.episode import Episode
-from bench2robust.envs.watching import contract_of
+from bench2robust.envs.watching import contract_of, fold_of_task
 from bench2robust.evaluation.record import AfterReceipt, MonitorUse, ReceiptRow, SilentRow
 from bench2robust.evaluation.violation_kinds import kinds_of
 from bench2robust.injectors.events import FaultEvent
 from bench2robust.monitors.arms import ARMS
+from bench2robust.monitors.choice import AUTO
 from bench2robust.monitors.ledger import Check
+from bench2robust.monitors.receipts import V2_SCHEMA
 
 __all__ = ["monitor_use"]
 
@@ -27,13 +29,16 @@ def monitor_use(episode: Episode, aligned: Aligned) -> MonitorUse:
     """Return the monitor's part of the record of an episode that had one."""
     choice, monitor = episode.settings.monitor, episode.monitor
     assert monitor is not None
+    envelope = ARMS[choice.arm].envelope
     checks = monitor.checks
     checked = [check for check in checks if not check.raw.is_error]
     silent = [event for event in aligned.events.values() if event.changes]
     return {
         "arm": choice.arm,
         "contract": contract_of(episode.domain, episode.task, choice.source).sha256,
-        "envelope": ARMS[choice.arm].envelope,
+        "fold": fold_of_task(episode.domain, episode.task) if choice.source == AUTO else None,
+        "envelope": envelope,
+        "receipt_schema_version": V2_SCHEMA if envelope == "v2" else envelope,
         "checked": len(checked),
         "covered": sum(check.covered for check in checked),
         "extra_calls": sum(check.calls - 1 for check in checks),

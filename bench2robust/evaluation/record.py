@@ -147,7 +147,10 @@ class MonitorUse(TypedDict):
     arm: str
     contract: str
     """SHA-256 of the contract."""
+    fold: int | None
+    """The fold that the task is in, where it is checked by the others' contract."""
     envelope: str
+    receipt_schema_version: str
     checked: int
     """Results that came back as no explicit error."""
     covered: int

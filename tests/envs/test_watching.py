@@ -178,8 +178,8 @@ def test_contracts_are_mined_from_training_tasks_only(monkeypatch: pytest.Monkey
     miner = mined(monkeypatch, domain)
     assert miner.tasks == {task.id for task in domain.tasks("train")}
     held_out, trained = domain.tasks("test")[0], domain.tasks("train")[0]
-    assert watching._part(domain, held_out) is None
-    assert watching._part(domain, trained) == fold_of(trained.id)
+    assert watching.fold_of_task(domain, held_out) is None
+    assert watching.fold_of_task(domain, trained) == fold_of(trained.id)
 
 
 def test_without_a_training_split_every_task_is_checked_by_the_other_folds(
@@ -189,7 +189,7 @@ def test_without_a_training_split_every_task_is_checked_by_the_other_folds(
     miner = mined(monkeypatch, domain)
     assert miner.tasks == {task.id for task in domain.tasks("test")}
     for task in domain.tasks("test"):
-        assert watching._part(domain, task) == fold_of(task.id)
+        assert watching.fold_of_task(domain, task) == fold_of(task.id)
     records = miner.finalise("strict").records
     folds = watching._folds(domain)
     for tool, count in records.items():
