@@ -64,9 +64,7 @@ SCALARS = st.one_of(
 )
 VALUES = st.recursive(
     SCALARS,
-    lambda below: st.one_of(
-        st.lists(below, max_size=3), st.dictionaries(KEYS, below, max_size=4)
-    ),
+    lambda below: st.one_of(st.lists(below, max_size=3), st.dictionaries(KEYS, below, max_size=4)),
     max_leaves=10,
 )
 RESULTS = st.one_of(st.dictionaries(KEYS, VALUES, max_size=5), VALUES)
