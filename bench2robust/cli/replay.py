@@ -45,7 +45,7 @@ def replay(
     full: Annotated[bool, typer.Option("--full", help="Show results whole.")] = False,
     start: Annotated[
         int | None,
-        typer.Option("--from", min=1, help="Repeat only what came before this step, then go on."),
+        typer.Option("--from", help="Repeat only what came before this step, then go on."),
     ] = None,
     instead: Annotated[
         str | None,

@@ -242,7 +242,7 @@ def test_an_episode_takes_another_course(cli: Any, tmp_path: Path) -> None:
     [
         (("--with", "f({})"), "--with needs --from"),
         (("--from", "99"), "the episode has the steps 1 to"),
-        (("--from", "0"), "range"),
+        (("--from", "0"), "the episode has the steps 1 to"),
         (("--from", "1", "--then", "agnet"), "'agent'"),
         (("--from", "1", "--with", '{"name": 3}'), "--with"),
         (("--from", "1", "--with", "f({bad})"), "cannot be read as JSON"),
