@@ -223,3 +223,20 @@ def test_a_document_too_long_for_memory_is_refused(
     (tmp_path / "a.json").write_text('{"a": 1234567}')
     with pytest.raises(DataError, match="may have 10"):
         sources.load_document(tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("response", "carried"),
+    [
+        ({"content": [], "structuredContent": {"a": 1}}, {"a": 1}),
+        ({"content": [{"type": "text", "text": '{"a": 1}'}], "isError": False}, {"a": 1}),
+        ({"content": [{"type": "text", "text": "plain"}]}, "plain"),
+        ({"content": [{"type": "text"}]}, {"content": [{"type": "text"}]}),
+        ({"content": [{"type": "text", "text": "x"}], "page": 1},
+         {"content": [{"type": "text", "text": "x"}], "page": 1}),
+        ({"content": [{"type": "text", "text": "x"}], "isError": True},
+         {"content": [{"type": "text", "text": "x"}], "isError": True}),
+    ],
+)  # fmt: skip
+def test_what_an_mcp_result_carries_is_the_response(response: Any, carried: Any) -> None:
+    assert sources.sample_of({"tool": "t", "response": response}, Fields(), "f")[2] == carried

@@ -55,6 +55,8 @@ class BadLines:
         self.named = (self.named + moved)[:_MOST_NAMED]
         self.count += later.count
         self.lines += later.lines
+        if not self.skip and self.count >= _ENOUGH:
+            self.settle()
 
     def settle(self) -> None:
         """Refuse what was read if lines were bad and are not to be skipped.

@@ -59,12 +59,14 @@ class Fields:
 
 USUAL = Fields()
 _ABSENT = object()
+_ENVELOPE = {"content", "isError", "_meta", "structuredContent"}
 
 
 def sample_of(row: Json, where: Fields, fallback: str) -> Sample:
     """Return the sample that a line's object holds.
 
     Arguments and response may be JSON texts, as chat interfaces write them; they are parsed once.
+    Of an MCP ``CallToolResult``, what it carries is the response.
 
     Args:
         fallback: the group of a row that names none.
@@ -86,7 +88,8 @@ def sample_of(row: Json, where: Fields, fallback: str) -> Sample:
     if response is _ABSENT:
         raise ValueError(_wrong("response", where.response, response, "what the tool returned"))
     group = _at(row, where.group)
-    return Sample(tool, arguments, response, fallback if group in (_ABSENT, None) else str(group))
+    group = fallback if group in (_ABSENT, None) else str(group)
+    return Sample(tool, arguments, _unwrapped(response), group)
 
 
 def _wrong(part: str, path: str, value: object, wanted: str) -> str:
@@ -102,6 +105,20 @@ def _at(row: Mapping[str, Json], path: str) -> Json:
             return _ABSENT
         value = value[key]
     return value
+
+
+def _unwrapped(response: Json) -> Json:
+    """Return what an MCP CallToolResult carries; one that says ``isError`` stays as it is."""
+    if not isinstance(response, dict) or response.get("isError") is True:
+        return response
+    if "structuredContent" in response and response["structuredContent"] is not None:
+        return response["structuredContent"]
+    content = response.get("content")
+    if response.keys() <= _ENVELOPE and isinstance(content, list) and len(content) == 1:
+        block = content[0]
+        if isinstance(block, dict) and block.get("type") == "text" and "text" in block:
+            return _unfolded(block["text"])
+    return response
 
 
 def _unfolded(value: Json) -> Json:
