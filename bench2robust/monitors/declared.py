@@ -91,9 +91,8 @@ def _types(schema: Mapping[str, Json]) -> list[str]:
 
 def _values(schema: Mapping[str, Json], path: str) -> Iterator[Invariant]:
     values = [schema["const"]] if "const" in schema else _list(schema.get("enum"))
-    if values and not any(isinstance(value, (dict, list)) for value in values):
-        if schema.get("nullable") is True:
-            values = [*values, None]
+    values = [value for value in values if value is not None]  # types say whether it may be null
+    if values and all(type(value) in (str, int, bool) for value in values):
         yield _says("unseen_category", path, values=values)
     if _number(schema.get("exclusiveMinimum"), -1) >= 0 or _number(schema.get("minimum"), 0) > 0:
         yield _says("nonpositive_value", path)

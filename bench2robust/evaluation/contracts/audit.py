@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from bench2robust.core.keyed import uniform
-from bench2robust.evaluation.contracts.firing import Firings, Found, check_all
-from bench2robust.evaluation.contracts.mining import fold_of, mine, mine_samples
+from bench2robust.evaluation.contracts.firing import Firings, check_all, check_one
+from bench2robust.evaluation.contracts.mining import mine, mine_samples
 from bench2robust.evaluation.contracts.traces import Observed, Traces
 from bench2robust.monitors.checker import Checker
 from bench2robust.monitors.contract import Contract
+from bench2robust.monitors.miner import fold_of
 from bench2robust.monitors.sources import Sample
 
 __all__ = ["Audit", "Mining", "audit_contract", "audit_folds", "audit_split"]
@@ -64,13 +65,8 @@ def audit_folds(traces: Traces, folds: int, mining: Mining, progress: Progress) 
     firings = Firings()
     for observed in traces.observed(progress):
         fold = fold_of(observed.sample.group, folds)
-        firings.add(registries[fold], _check(checkers[fold], observed))
+        firings.add(registries[fold], check_one(checkers[fold], observed))
     return Audit(firings, f"{folds}-fold cross-fit by group", *_sizes(registries))
-
-
-def _check(checker: Checker, observed: Observed) -> Found:
-    sample = observed.sample
-    return Found(observed, checker.check_value(sample.tool, sample.arguments, sample.response))
 
 
 def audit_split(

@@ -9,15 +9,27 @@ from typing import NamedTuple, TypeAlias
 
 from bench2robust.evaluation.contracts.traces import Observed
 from bench2robust.evaluation.statistics import Interval, clopper_pearson, cluster_bootstrap
+from bench2robust.monitors.affine import read_relation
 from bench2robust.monitors.checker import Checker
-from bench2robust.monitors.contract import Contract
+from bench2robust.monitors.contract import Contract, Invariant
 from bench2robust.monitors.pointers import EACH, EVERY, split, unescape
 from bench2robust.monitors.violation import CODES, Violation
 
-__all__ = ["Firings", "Found", "Place", "Share", "check_all", "place_of"]
+__all__ = [
+    "Firings",
+    "Found",
+    "Place",
+    "Share",
+    "check_all",
+    "check_one",
+    "invariant_of",
+    "place_of",
+    "where",
+]
 
 Place: TypeAlias = tuple[str, str, str]
-"""Tool, code, and the contract path of an invariant."""
+"""Tool, code, and what :func:`where` says of an invariant."""
+RELATION = "affine_relation_broken"
 
 
 class Share(NamedTuple):
@@ -127,18 +139,40 @@ def check_all(contract: Contract, samples: Iterable[Observed]) -> Iterator[Found
 
 
 def place_of(contract: Contract, tool: str, violation: Violation) -> Place:
-    """Return the invariant that a violation breaks, as its contract path names it."""
-    steps = violation.path.split("/")[1:]
+    """Return the invariant that a violation breaks."""
+    invariant = invariant_of(contract, tool, violation)
+    return tool, violation.code, violation.path if invariant is None else where(invariant)
+
+
+def where(invariant: Invariant) -> str:
+    """Return what tells an invariant from others of its code: its path, or its relation."""
+    if invariant.code == RELATION:
+        return str(read_relation(invariant.params))
+    return invariant.path
+
+
+def invariant_of(contract: Contract, tool: str, violation: Violation) -> Invariant | None:
+    """Return the invariant that a violation breaks, as far as code and path tell."""
+    place = violation.path.split("/")[1:]
     for invariant in contract.tools.get(tool, ()):
-        if invariant.code == violation.code and _leads(split(invariant.path), steps):
-            return tool, violation.code, invariant.path
-    return tool, violation.code, "".join(f"/{'*' if s.isdecimal() else s}" for s in steps)
+        if invariant.code == violation.code and _breaks(invariant, place, violation):
+            return invariant
+    return None
 
 
-def _leads(pattern: Sequence[str], steps: Sequence[str]) -> bool:
-    if len(pattern) != len(steps):
-        return False
-    return all(
+def _breaks(invariant: Invariant, place: Sequence[str], violation: Violation) -> bool:
+    if invariant.code == RELATION:
+        expected = violation.expected
+        return isinstance(expected, dict) and expected.get("relation") == where(invariant)
+    if invariant.code == "explicit_error":
+        return True  # there is one for a tool
+    if invariant.code == "unexpected_field":  # said of the object, broken by a key
+        place = place[:-1]
+    return _leads(split(invariant.path), place)
+
+
+def _leads(pattern: Sequence[str], place: Sequence[str]) -> bool:
+    return len(pattern) == len(place) and all(
         p == EVERY or (s.isdecimal() if p == EACH else unescape(p) == unescape(s))
-        for p, s in zip(pattern, steps, strict=True)
+        for p, s in zip(pattern, place, strict=True)
     )

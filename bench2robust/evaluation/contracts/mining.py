@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from hashlib import sha256
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from bench2robust.evaluation.contracts.traces import Traces, file_samples
 from bench2robust.monitors.miner import Miner
 from bench2robust.monitors.sources import BadLines, Fields, Part, Sample, parts_of
 
-__all__ = ["fold_of", "mine", "mine_samples"]
+__all__ = ["mine", "mine_samples"]
 
 _PIECES = 8
 """Parts for each worker: enough that progress moves and that no worker waits long at the end."""
@@ -45,11 +44,6 @@ def mine(
     if workers > 1 and traces.only_lines:
         return _mine_apart(traces, folds, tuple(extensions), workers, progress)
     return mine_samples(traces.samples(progress), folds, extensions)
-
-
-def fold_of(group: str, folds: int) -> int:
-    """Return the fold of a group, from its SHA-256, as the miner assigns it."""
-    return int(sha256(group.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16) % folds
 
 
 def mine_samples(
