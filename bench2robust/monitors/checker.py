@@ -2,35 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from bench2robust.core.canonical import Json
+from bench2robust.core.paths import Path
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.contract import Contract
-from bench2robust.monitors.violation import Violation
+from bench2robust.monitors.reading import parsed_result
+from bench2robust.monitors.rules import Finding, Rule, build_rule
+from bench2robust.monitors.violation import CODES, Violation
 
 __all__ = ["Checker"]
 
+_CLEAN: tuple[Violation, ...] = ()
+_RANK = {code: number for number, code in enumerate(CODES)}
+_SPOKEN = "error"
+
 
 class Checker:
-    """Checks results against a contract; a :class:`~bench2robust.monitors.violation.Monitor`."""
+    """Checks results against a contract; a :class:`~bench2robust.monitors.violation.Monitor`.
+
+    It reads the call, the result and the contract, nothing else, and is deterministic. A tool
+    that the contract does not know is never reported.
+
+    Args:
+        contract: what results have to keep.
+
+    Raises:
+        DataError: an invariant of the contract has wrong parameters, or an unknown code.
+    """
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
+        self._rules: dict[str, tuple[Rule, ...]] = {
+            tool: tuple(build_rule(invariant) for invariant in invariants)
+            for tool, invariants in contract.tools.items()
+            if invariants
+        }
 
     def covers(self, tool: str) -> bool:
         """Return whether the contract says anything of a tool."""
-        return self.contract.covers(tool)
+        return tool in self._rules
 
     def check(self, call: ToolCall, result: ToolResult) -> tuple[Violation, ...]:
-        """Return what is wrong with a result, in the order of ``CODES``.
+        """Return what is wrong with a result, in the order of ``CODES``, then of the document.
 
-        An error that says so (``is_error``) is left alone: it is not silent.
+        An error that says so is left alone, since it is not silent: a result with ``is_error``,
+        or a plain text that begins with "error".
         """
-        raise NotImplementedError
+        if result.is_error or call.name not in self._rules:
+            return _CLEAN
+        value = parsed_result(result.content)
+        if type(value) is str and value[:20].lstrip()[:5].lower() == _SPOKEN:
+            return _CLEAN
+        return self.check_value(call.name, call.arguments, value)
 
     def check_value(
         self, tool: str, arguments: Mapping[str, Json], value: Json
     ) -> tuple[Violation, ...]:
         """Return what is wrong with a parsed result."""
-        raise NotImplementedError
+        rules = self._rules.get(tool)
+        return _CLEAN if rules is None else _explained(rules, arguments, value)
+
+
+def _explained(
+    rules: Sequence[Rule], arguments: Mapping[str, Json], value: Json
+) -> tuple[Violation, ...]:
+    """Return everything that rules find, in order."""
+    found = [finding for rule in rules for finding in rule(arguments, value)]
+    found.sort(key=lambda finding: _order(finding, value))
+    return tuple(finding.violation for finding in found) if found else _CLEAN
+
+
+def _order(finding: Finding, value: Json) -> tuple[int, tuple[int, ...]]:
+    rank = _RANK.get(finding.violation.code, len(CODES))
+    return rank, _position(value, finding.place)
+
+
+def _position(value: Json, place: Path) -> tuple[int, ...]:
+    """Return where in a document a place is, as the numbers of its ancestors among their peers.
+
+    A place that is not there comes where its object ends.
+    """
+    position = []
+    for step in place:
+        if type(value) is dict and step in value:
+            position.append(list(value).index(step))
+            value = value[step]
+        elif type(value) is list and isinstance(step, int) and step < len(value):
+            position.append(step)
+            value = value[step]
+        else:
+            position.append(len(value) if isinstance(value, dict | list) else 0)
+            break
+    return tuple(position)

@@ -7,7 +7,7 @@ rest, so that two equal contracts are equal files and an edited one is noticed.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -18,6 +18,7 @@ import orjson
 
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.errors import DataError, shown
+from bench2robust.monitors.violation import CODES
 
 __all__ = [
     "FORMAT",
@@ -27,6 +28,7 @@ __all__ = [
     "Source",
     "contract_from_text",
     "contract_text",
+    "in_order",
     "load_contract",
     "save_contract",
 ]
@@ -99,6 +101,22 @@ class Contract:
     def covers(self, tool: str) -> bool:
         """Return whether anything is known of a tool."""
         return bool(self.tools.get(tool))
+
+    def only(self, codes: Iterable[str]) -> Contract:
+        """Return the contract with the invariants of some codes alone."""
+        wanted = frozenset(codes)
+        tools = {t: tuple(i for i in rows if i.code in wanted) for t, rows in self.tools.items()}
+        return Contract(tools, self.records, self.profile)
+
+
+def in_order(invariants: Iterable[Invariant]) -> tuple[Invariant, ...]:
+    """Return invariants in the order of codes (extensions last), then of paths."""
+    return tuple(sorted(invariants, key=_rank))
+
+
+def _rank(invariant: Invariant) -> tuple[int, str, str, str]:
+    code = invariant.code
+    return CODES.index(code) if code in CODES else len(CODES), *invariant.key()
 
 
 def contract_text(contract: Contract) -> str:

@@ -1,7 +1,7 @@
 """Paths of contracts: JSON pointers (RFC 6901) in which ``*`` stands for every element of a list.
 
 ``**`` stands for every value of an object whose keys are data (ids, dates). A key that itself
-holds a star is written with ``~2`` in its place, as ``~1`` stands for a slash and ``~0`` for a tilde.
+holds a star is written with ``~2`` in its place, as a slash is with ``~1`` and a tilde with ``~0``.
 """
 
 from __future__ import annotations

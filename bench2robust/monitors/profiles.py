@@ -12,14 +12,27 @@ from typing import Any
 
 from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.yaml_files import parse_yaml
+from bench2robust.monitors.shape import BUCKETS
 from bench2robust.monitors.violation import CODES
 
-__all__ = ["CONFIDENCE", "MINED", "Profile", "load_profile", "profile_names", "risk_bound"]
+__all__ = [
+    "CONFIDENCE",
+    "MINED",
+    "NAMED_CATEGORY",
+    "Profile",
+    "load_profile",
+    "profile_names",
+    "risk_bound",
+]
 
 CONFIDENCE = 0.95
 MINED = tuple(code for code in CODES if code != "explicit_error")
 """The codes that are mined; ``explicit_error`` is lexical."""
+NAMED_CATEGORY = "named_category"
+"""The class ``unseen_category`` at fields whose name is that of a category (``status``)."""
 
+_CLASSES = (*MINED, NAMED_CATEGORY)
+_FIELDS = ("name", "risk", "inner_folds")
 _DATA = files("bench2robust.monitors") / "profiles_data"
 
 
@@ -38,10 +51,12 @@ class Profile:
     Attributes:
         risk: code -> the largest :func:`risk_bound` that is admitted; a code that is not there
             is not mined.
+        inner_folds: into how many parts the tasks are split to find what only one part shows.
     """
 
     name: str
     risk: Mapping[str, float]
+    inner_folds: int = 5
 
     def support(self, code: str) -> int:
         """Return the fewest records that admit an invariant of a class."""
@@ -83,12 +98,15 @@ def _shipped(name: str) -> Profile:
 def _build(data: Any, what: str, name: str) -> Profile:
     if not isinstance(data, dict) or not isinstance(data.get("risk"), dict):
         raise UsageError(f"{what} must have a field risk: class -> largest risk, for example 0.1.")
-    unknown = set(data) - {"name", "risk"}
+    unknown = set(data) - set(_FIELDS)
     if unknown:
-        raise UnknownNameError(f"field of {what}", min(unknown, key=str), ("name", "risk"))
+        raise UnknownNameError(f"field of {what}", min(unknown, key=str), _FIELDS)
     for code, risk in data["risk"].items():
-        if code not in MINED:
-            raise UnknownNameError(f"class in {what}", code, MINED)
+        if code not in _CLASSES:
+            raise UnknownNameError(f"class in {what}", code, _CLASSES)
         if type(risk) not in (int, float) or not 0 < risk < 1:
             raise UsageError(f"{what}: risk.{code} must lie between 0 and 1, not {shown(risk)}.")
-    return Profile(str(data.get("name", name)), dict(data["risk"]))
+    folds = data.get("inner_folds", Profile.inner_folds)
+    if type(folds) is not int or not 2 <= folds <= BUCKETS:
+        raise UsageError(f"{what}: inner_folds must be 2 to {BUCKETS}, not {shown(folds)}.")
+    return Profile(str(data.get("name", name)), dict(data["risk"]), folds)
