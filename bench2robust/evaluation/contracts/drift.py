@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.contracts.firing import Firings, Found, Place, place_of
 from bench2robust.evaluation.statistics import clopper_pearson, holm
@@ -152,5 +154,7 @@ def _counts(firings: Firings, place: Place) -> tuple[int, int]:
     return firings.places[place], firings.checked[place[0]]
 
 
-def _table(one: tuple[int, int], two: tuple[int, int]) -> list[list[int]]:
-    return [[fired, calls - fired] for fired, calls in (one, two)]
+def _table(
+    one: tuple[int, int], two: tuple[int, int]
+) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    return np.array([[fired, calls - fired] for fired, calls in (one, two)], dtype=np.int64)

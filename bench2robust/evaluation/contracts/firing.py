@@ -20,6 +20,7 @@ __all__ = [
     "Found",
     "Place",
     "Share",
+    "bounded",
     "check_all",
     "check_one",
     "invariant_of",
@@ -30,6 +31,15 @@ __all__ = [
 Place: TypeAlias = tuple[str, str, str]
 """Tool, code, and what :func:`where` says of an invariant."""
 RELATION = "affine_relation_broken"
+
+
+_MOST_TOOLS = 10_000
+OTHERS = "(other tools)"
+
+
+def bounded(counts: Counter[str], tool: str) -> str:
+    """Return the name under which a tool is counted: names that hold data must not fill memory."""
+    return tool if tool in counts or len(counts) < _MOST_TOOLS else OTHERS
 
 
 class Share(NamedTuple):
@@ -82,7 +92,7 @@ class Firings:
         if fault is not None:
             self.faults[fault, bool(violations)] += 1
         if not contract.covers(sample.tool):
-            self.unknown[sample.tool] += 1
+            self.unknown[bounded(self.unknown, sample.tool)] += 1
             return
         self.checked[sample.tool] += 1
         if violations:
@@ -133,9 +143,13 @@ class Firings:
 def check_all(contract: Contract, samples: Iterable[Observed]) -> Iterator[Found]:
     """Yield every sample with what a contract finds wrong with it."""
     checker = Checker(contract)
-    for observed in samples:
-        sample = observed.sample
-        yield Found(observed, checker.check_value(sample.tool, sample.arguments, sample.response))
+    return (check_one(checker, observed) for observed in samples)
+
+
+def check_one(checker: Checker, observed: Observed) -> Found:
+    """Return a sample with what a checker finds wrong with it."""
+    sample = observed.sample
+    return Found(observed, checker.check_value(sample.tool, sample.arguments, sample.response))
 
 
 def place_of(contract: Contract, tool: str, violation: Violation) -> Place:

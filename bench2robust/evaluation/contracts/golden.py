@@ -132,7 +132,7 @@ def patched(contract: Contract, changes: Iterable[Change]) -> Contract:
 
 
 def junit(contract: Contract, golden: Golden) -> bytes:
-    """Return the outcome as JUnit XML: one test for each invariant of the tools that were called."""
+    """Return the outcome as JUnit XML: a test for each invariant of the tools that were called."""
     flags = {flag.place: flag for flag in golden.flags}
     tools = sorted(golden.firings.checked)
     suite = ElementTree.Element("testsuite", name="golden")

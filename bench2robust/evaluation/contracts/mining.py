@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import Any, NamedTuple
@@ -22,13 +22,11 @@ class _Work(NamedTuple):
     fields: Fields
     skip_bad: bool
     folds: int
-    extensions: tuple[str, ...]
 
 
 def mine(
     traces: Traces,
     folds: int = 1,
-    extensions: Sequence[str] = (),
     workers: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Miner:
@@ -42,15 +40,13 @@ def mine(
         DataError: lines cannot be read and are not to be skipped.
     """
     if workers > 1 and traces.only_lines:
-        return _mine_apart(traces, folds, tuple(extensions), workers, progress)
-    return mine_samples(traces.samples(progress), folds, extensions)
+        return _mine_apart(traces, folds, workers, progress)
+    return mine_samples(traces.samples(progress), folds)
 
 
-def mine_samples(
-    samples: Iterable[Sample], folds: int = 1, extensions: Sequence[str] = ()
-) -> Miner:
+def mine_samples(samples: Iterable[Sample], folds: int = 1) -> Miner:
     """Return a miner that has seen these samples."""
-    miner = Miner(folds, tuple(extensions))
+    miner = Miner(folds)
     for sample in samples:
         miner.add(sample.tool, sample.arguments, sample.response, sample.group)
     return miner
@@ -59,14 +55,13 @@ def mine_samples(
 def _mine_apart(
     traces: Traces,
     folds: int,
-    extensions: tuple[str, ...],
     workers: int,
     progress: Callable[[int], None],
 ) -> Miner:
     reading = traces.reading
     parts = parts_of(traces.files, workers * _PIECES)
-    work = [_Work(p, reading.fields, reading.skip_bad, folds, extensions) for p in parts]
-    total = Miner(folds, extensions)
+    work = [_Work(p, reading.fields, reading.skip_bad, folds) for p in parts]
+    total = Miner(folds)
     traces.bad = BadLines(reading.skip_bad)
     # Spawned, not forked: a fork copies locks that other threads hold.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -81,4 +76,4 @@ def _mine_apart(
 def _mine_part(work: _Work) -> tuple[dict[str, Any], BadLines]:
     bad = BadLines(skip=True)  # refused by the parent, which knows the numbers of the lines
     samples = file_samples(work.part, work.fields, bad)
-    return mine_samples(samples, work.folds, work.extensions).to_json(), bad
+    return mine_samples(samples, work.folds).to_json(), bad

@@ -39,7 +39,11 @@ Progress: TypeAlias = Callable[[int], None]
 
 
 class Observed(NamedTuple):
-    """A sample, and the fault that it is known to carry; None where nothing is known of one."""
+    """A sample and what is known around it.
+
+    Attributes:
+        fault: the fault that it is known to carry; None where nothing is known of one.
+    """
 
     sample: Sample
     fault: str | None = None
