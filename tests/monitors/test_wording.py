@@ -19,9 +19,11 @@ SAID = [
     ("missing_learned_field", {}, "is there"),
     ("unexpected_field", {"keys": ["a", "b"]}, "has no keys but a, b"),
     ("learned_type_mismatch", {"types": ["integer", "null"]}, "is integer or null"),
-    ("learned_echo_mismatch", {"argument": "/id", "level": "exact"}, "equals the argument id (exact)"),
+    ("learned_echo_mismatch", {"argument": "/id", "level": "exact"},
+     "equals the argument id (exact)"),
     ("nonpositive_value", {}, "is positive"),
-    ("unseen_category", {"values": list(range(20))}, "is one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … (20 in all)"),
+    ("unseen_category", {"values": list(range(20))},
+     "is one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, … (20 in all)"),
     ("affine_relation_broken", TOTAL, "total = sum(items.*.price), where state is paid"),
     ("learned_range", {"low": 1}, '{"low":1}'),
 ]  # fmt: skip

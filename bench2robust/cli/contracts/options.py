@@ -14,7 +14,7 @@ from bench2robust.cli.show import print_error, progress_bar
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.contracts.traces import Progress, Reading, Results, Traces
 from bench2robust.evaluation.files import replace_file
-from bench2robust.monitors.sources import Fields
+from bench2robust.monitors.sources import Fields, check_kind
 
 __all__ = [
     "ContractOption",
@@ -91,6 +91,7 @@ def reading(
     usual: Results = "executed",
 ) -> Reading:
     """Return how sources are read, from the options of a command."""
+    check_kind(kind)
     which = usual if results is None else results
     for known in get_args(Results):
         if which == known:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bench2robust.monitors.sources.documents import (
     Kind,
+    check_kind,
     export_samples,
     is_document,
     kind_of,
@@ -23,6 +24,7 @@ __all__ = [
     "Kind",
     "Part",
     "Sample",
+    "check_kind",
     "declared_tools",
     "export_samples",
     "is_document",

@@ -12,7 +12,15 @@ from bench2robust.core.yaml_files import parse_yaml
 from bench2robust.monitors.sources.parsing import parse
 from bench2robust.monitors.sources.sample import USUAL, Fields, Sample, sample_of
 
-__all__ = ["DOCUMENTS", "Kind", "export_samples", "is_document", "kind_of", "load_document"]
+__all__ = [
+    "DOCUMENTS",
+    "Kind",
+    "check_kind",
+    "export_samples",
+    "is_document",
+    "kind_of",
+    "load_document",
+]
 
 Kind = Literal["export", "mcp", "openapi", "schema"]
 """``export``: records of a database; ``mcp``: the answer to tools/list; ``openapi``: an OpenAPI
@@ -51,8 +59,8 @@ def load_document(path: Path) -> Json:
         raise DataError(f"{path}: {error}.") from None
 
 
-def kind_of(document: Json, asked: str = "auto") -> Kind:
-    """Return what a document is: what was asked for, or what it looks like.
+def check_kind(asked: str) -> Kind | None:
+    """Return the kind that is asked for; None for ``auto``.
 
     Raises:
         UnknownNameError: there is no such kind.
@@ -63,6 +71,17 @@ def kind_of(document: Json, asked: str = "auto") -> Kind:
             return kind
     if asked != "auto":
         raise UnknownNameError("kind of document", asked, (*kinds, "auto"))
+    return None
+
+
+def kind_of(document: Json, asked: str = "auto") -> Kind:
+    """Return what a document is: what was asked for, or what it looks like.
+
+    Raises:
+        UnknownNameError: there is no such kind.
+    """
+    if (kind := check_kind(asked)) is not None:
+        return kind
     if isinstance(document, dict):
         if "openapi" in document or "swagger" in document:
             return "openapi"
