@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from bench2robust.core.canonical import Json
 from bench2robust.core.paths import Path
 from bench2robust.core.types import ToolCall, ToolResult
-from bench2robust.monitors.contract import Contract
+from bench2robust.monitors.codegen import Test, compiled
+from bench2robust.monitors.contract import Contract, Invariant
 from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.rules import Finding, Rule, build_rule
 from bench2robust.monitors.violation import CODES, Violation
@@ -34,15 +35,11 @@ class Checker:
 
     def __init__(self, contract: Contract) -> None:
         self.contract = contract
-        self._rules: dict[str, tuple[Rule, ...]] = {
-            tool: tuple(build_rule(invariant) for invariant in invariants)
-            for tool, invariants in contract.tools.items()
-            if invariants
-        }
+        self._tools = _tools(contract)
 
     def covers(self, tool: str) -> bool:
         """Return whether the contract says anything of a tool."""
-        return tool in self._rules
+        return tool in self._tools
 
     def check(self, call: ToolCall, result: ToolResult) -> tuple[Violation, ...]:
         """Return what is wrong with a result, in the order of ``CODES``, then of the document.
@@ -50,7 +47,7 @@ class Checker:
         An error that says so is left alone, since it is not silent: a result with ``is_error``,
         or a plain text that begins with "error".
         """
-        if result.is_error or call.name not in self._rules:
+        if result.is_error or call.name not in self._tools:
             return _CLEAN
         value = parsed_result(result.content)
         if type(value) is str and value[:20].lstrip()[:5].lower() == _SPOKEN:
@@ -61,8 +58,47 @@ class Checker:
         self, tool: str, arguments: Mapping[str, Json], value: Json
     ) -> tuple[Violation, ...]:
         """Return what is wrong with a parsed result."""
-        rules = self._rules.get(tool)
-        return _CLEAN if rules is None else _explained(rules, arguments, value)
+        found = self._tools.get(tool)
+        if found is None or found.test(arguments, value):
+            return _CLEAN
+        return _explained(found.rules, arguments, value)
+
+
+class _Tool:
+    """How one tool is checked: a fast test that is sure of clean results, and the rules.
+
+    The test is compiled when the tool is first met.
+    """
+
+    __slots__ = ("invariants", "rules", "test")
+
+    def __init__(self, invariants: tuple[Invariant, ...]) -> None:
+        self.invariants = invariants
+        self.rules = tuple(build_rule(invariant) for invariant in invariants)
+        self.test: Test = self._first
+
+    def _first(self, arguments: Mapping[str, Json], value: Json) -> bool:
+        self.test = compiled(self.invariants) or _unsure
+        return self.test(arguments, value)
+
+
+def _unsure(arguments: Mapping[str, Json], value: Json) -> bool:
+    return False
+
+
+_MOST_CONTRACTS = 64
+_MADE: dict[str, dict[str, _Tool]] = {}
+
+
+def _tools(contract: Contract) -> dict[str, _Tool]:
+    """Return the tools of a contract; equal contracts share what was compiled for them."""
+    made = _MADE.get(contract.sha256)
+    if made is None:
+        made = {tool: _Tool(rows) for tool, rows in contract.tools.items() if rows}
+        if len(_MADE) >= _MOST_CONTRACTS:
+            _MADE.clear()
+        _MADE[contract.sha256] = made
+    return made
 
 
 def _explained(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.pointers import escape
 
-__all__ = ["ALARMING", "Alarm", "alarms"]
+__all__ = ["ALARMING", "CODE_KEYS", "ERROR_KEYS", "FLAG_KEYS", "HTTP_ERROR", "Alarm", "alarms"]
 
 _ERRORS = (
     "error",
@@ -28,7 +28,7 @@ _ERRORS = (
 _NO_ERROR = ("", "none", "null", "ok", "0", "false", "no")
 _CODES = ("status", "code")
 _FLAGS = ("success", "ok")
-_HTTP_ERROR = 400
+HTTP_ERROR = 400
 
 
 def _spellings(name: str) -> set[str]:
@@ -38,10 +38,10 @@ def _spellings(name: str) -> set[str]:
     return {name, name.upper(), name.capitalize(), pascal, camel, name.title()}
 
 
-_ERROR_KEYS = frozenset(key for name in _ERRORS for key in _spellings(name))
-_FLAG_KEYS = frozenset(key for name in _FLAGS for key in _spellings(name))
-_CODE_KEYS = frozenset(key for name in _CODES for key in _spellings(name))
-ALARMING = _ERROR_KEYS | _FLAG_KEYS | _CODE_KEYS | {"isError", "is_error"}
+ERROR_KEYS = frozenset(key for name in _ERRORS for key in _spellings(name))
+FLAG_KEYS = frozenset(key for name in _FLAGS for key in _spellings(name))
+CODE_KEYS = frozenset(key for name in _CODES for key in _spellings(name))
+ALARMING = ERROR_KEYS | FLAG_KEYS | CODE_KEYS | {"isError", "is_error"}
 """Every key that can tell of an error; a result without any of them tells of none."""
 
 
@@ -69,12 +69,12 @@ def _alarms_in(fields: dict[str, Json], at: str) -> Iterator[Alarm]:
 
 
 def _tells(key: str, value: Json, fields: dict[str, Json]) -> bool:
-    if key in _ERROR_KEYS:
+    if key in ERROR_KEYS:
         return _is_filled(value)
-    if key in _FLAG_KEYS:
+    if key in FLAG_KEYS:
         return value is False
-    if key in _CODE_KEYS:
-        return type(value) is int and value >= _HTTP_ERROR and "message" in fields
+    if key in CODE_KEYS:
+        return type(value) is int and value >= HTTP_ERROR and "message" in fields
     return value is True
 
 

@@ -1,6 +1,6 @@
 """Paths of contracts: JSON pointers (RFC 6901) in which ``*`` stands for every element of a list.
 
-``**`` stands for every value of an object whose keys are data (ids, dates). A key that itself
+``**`` stands for every value of an object whose key is data (an id, a date). A key that itself
 holds a star is written with ``~2`` in its place, as a slash is with ``~1`` and a tilde with ``~0``.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.paths import Path
+from bench2robust.monitors.lexicon import is_data_key
 
 __all__ = ["EACH", "EVERY", "Steps", "join", "occurrences", "pointer", "split"]
 
@@ -19,7 +20,7 @@ Steps = tuple[str, ...]
 EACH = "*"
 """The step to every element of a list."""
 EVERY = "**"
-"""The step to every value of an object whose keys are data."""
+"""The step to every value of an object whose key is data."""
 
 
 def escape(key: str) -> str:
@@ -65,7 +66,7 @@ def occurrences(value: Json, steps: Steps, at: Path = ()) -> Iterator[tuple[Path
             for index, item in enumerate(value):
                 yield from occurrences(item, rest, (*at, index))
     elif isinstance(value, dict):
-        keys = value if step == EVERY else (unescape(step),)
+        keys = filter(is_data_key, value) if step == EVERY else (unescape(step),)
         for key in keys:
             if key in value:
                 yield from occurrences(value[key], rest, (*at, key))

@@ -118,7 +118,7 @@ class Node:
     def records(self) -> int:
         """Records with the place: exact outside lists, a lower bound inside."""
         counts = [facet.records for facet in self.facets.values()]
-        return max(counts) if EACH in self.path else sum(counts)
+        return max(counts, default=0) if EACH in self.path else sum(counts)
 
     @property
     def instances(self) -> int:

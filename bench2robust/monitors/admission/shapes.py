@@ -38,11 +38,16 @@ def closed_keys(node: Node, gate: Gate) -> Iterator[Invariant]:
 
 
 def types(node: Node, gate: Gate) -> Iterator[Invariant]:
-    """Yield the types of a place, if each was seen often enough."""
+    """Yield the types of a place, if each was seen often enough.
+
+    What was always null has shown no type yet.
+    """
     n = node.records
     facets = node.facets
+    if not facets.keys() - {type(None)}:
+        return
     saturated = all(f.records > 1 and gate.spread(f.mask) and f.finite for f in facets.values())
-    if facets and saturated and gate.enough("learned_type_mismatch", n):
+    if saturated and gate.enough("learned_type_mismatch", n):
         names = {KINDS[kind] for kind in facets}
         if "integer" in names and ("number" in names or n < _ALWAYS_WHOLE):
             names = (names - {"integer"}) | {"number"}

@@ -53,7 +53,7 @@ def _supported(name: str, distinct: int, n: int, gate: Gate) -> bool:
     """
     if 0.5**n > COINCIDENCE:
         return False
-    if is_category(name) and 3 * distinct <= n and gate.enough(NAMED_CATEGORY, n):
+    if is_category(name) and 1 < distinct <= n / 3 and gate.enough(NAMED_CATEGORY, n):
         return True
     return 5 * distinct <= n and gate.enough("unseen_category", n)
 
