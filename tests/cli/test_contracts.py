@@ -138,15 +138,27 @@ def test_audit_of_recorded_public_apis(cli: Any, organic: Path) -> None:
 
 
 def test_audit_of_a_run_tells_detection_by_fault(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("{base: none, probabilities: {factual_error: 0.5}}")
     play = ("eval", "--seeds", "1", "--agent", "scripted:retry")
-    cli(*play, "--tasks", "train:40", "--modes", "clean", "--out", "clean")
-    cli(*play, "--tasks", "test:30", "--modes", "inject", "--out", "faulty")
+    cli(*play, "--tasks", "train:80", "--modes", "clean", "--out", "clean")
+    cli(
+        *play,
+        "--tasks",
+        "test:40",
+        "--modes",
+        "inject",
+        "--faults",
+        "wrong.yaml",
+        "--out",
+        "faulty",
+    )
     assert cli("contracts", "mine", "clean", "--profile", "paper", "-o", "c.json").code == 0
-    done = cli("contracts", "audit", "faulty", "-c", "c.json", "--results", "delivered", "--json")
-    values = json.loads(done.out)
-    assert set(values["faults"]) & {"partial", "stale", "factual_error"}
-    clean = json.loads(cli("contracts", "audit", "faulty", "-c", "c.json", "--json").out)
-    assert not clean["faults"] and clean["micro"]["rate"] < values["faults"]["partial"]["rate"]
+    command = ("contracts", "audit", "faulty", "-c", "c.json", "--json", "--results")
+    values = json.loads(cli(*command, "delivered").out)
+    found = values["faults"]["factual_error"]
+    assert found["checked"] > 5 and found["rate"] > 0.5
+    clean = json.loads(cli(*command, "executed").out)
+    assert clean["faults"] == {} and clean["micro"]["rate"] < 0.02
 
 
 # ---- golden, drift ---------------------------------------------------------------------------

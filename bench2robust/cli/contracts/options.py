@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -136,8 +137,11 @@ def say_bad(traces: Traces) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    option = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
-    typer.echo(orjson.dumps(value, default=list, option=option))
+    try:
+        text = orjson.dumps(value, default=list, option=orjson.OPT_INDENT_2).decode()
+    except TypeError:  # a key or text of a tool that UTF-8 cannot hold
+        text = json.dumps(value, indent=2)
+    typer.echo(text)
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -33,6 +33,7 @@ from bench2robust.evaluation.contracts.tables import (
     comparison_table,
     counted,
     golden_tables,
+    violation_values,
 )
 from bench2robust.evaluation.contracts.traces import Reading
 from bench2robust.monitors.contract import Contract, contract_text, load_contract
@@ -96,7 +97,7 @@ def _golden_values(found: Golden) -> dict[str, Any]:
         "flagged": found.firings.fired.total(),
         "flags": [
             {"tool": f.place[0], "class": f.place[1], "at": f.place[2], "samples": f.samples,
-             "group": f.group, "example": f.example}
+             "group": f.group, "example": violation_values(f.example)}
             for f in found.flags
         ],
         "patch": [change._asdict() for change in found.changes],

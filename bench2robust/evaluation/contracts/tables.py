@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from math import isnan
+from math import isfinite, isnan
 from typing import Any
 
 from bench2robust.core.canonical import canonical
@@ -17,7 +17,7 @@ from bench2robust.evaluation.statistics import Interval
 from bench2robust.evaluation.table import NOTHING, Table
 from bench2robust.monitors.contract import Contract
 from bench2robust.monitors.prose import Proposal
-from bench2robust.monitors.violation import CODES
+from bench2robust.monitors.violation import CODES, Violation
 from bench2robust.monitors.wording import Difference, in_words
 
 __all__ = [
@@ -35,8 +35,10 @@ __all__ = [
     "place_values",
     "proposal_table",
     "violation_rows",
+    "violation_values",
 ]
 
+_LONGEST = 1000
 _MOST = 30
 """Rows of a table about single tools or invariants; JSON has them all."""
 
@@ -168,12 +170,25 @@ def violation_rows(found: Found) -> list[dict[str, Any]]:
     """Return the violations of a sample as JSON values."""
     sample, fault = found.observed
     known = {"group": sample.group, "tool": sample.tool} | ({"fault": fault} if fault else {})
-    return [
-        known
-        | {"code": v.code, "path": v.path, "expected": v.expected, "observed": v.observed}
-        | {"detail": v.detail}
-        for v in found.violations
-    ]
+    return [known | violation_values(v) for v in found.violations]
+
+
+def violation_values(violation: Violation) -> dict[str, Any]:
+    """Return a violation as JSON values; long ones are cut."""
+    return {
+        "code": violation.code,
+        "path": violation.path,
+        "expected": _brief(violation.expected),
+        "observed": _brief(violation.observed),
+        "detail": violation.detail,
+    }
+
+
+def _brief(value: Any) -> Any:
+    text = canonical(value)
+    if isinstance(value, float) and not isfinite(value):
+        return text
+    return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
 def golden_tables(golden: Golden) -> list[Table]:

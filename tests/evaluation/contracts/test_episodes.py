@@ -24,7 +24,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> PastRun:
     folder = tmp_path_factory.mktemp("run") / "run"
     config = EvalConfig.read(
         {"tasks": "test:10", "seeds": 2, "agents": ["scripted:liar", "scripted:naive"],
-         "modes": ["clean", "inject"], "out": str(folder)}
+         "modes": ["clean", "inject"], "out": str(folder),
+         "faults": {"base": "none", "probabilities": {"factual_error": 0.3, "timeout": 0.3}}}
     )  # fmt: skip
     run(make_job(config, get_domain("retail", None)))
     return PastRun(folder)
@@ -49,7 +50,8 @@ def test_contracts_from_clean_episodes_tell_of_silent_faults(past: PastRun) -> N
     for record in read_records(past.folder):
         triage_episode(triage, past, record)
     rows = [row for row in triage.findings() if row.layer in ("schema", "tool_logic")]
-    assert rows and all(row.evidence for row in rows)
+    assert any("sum(items.*.price)" in row.what for row in rows)
+    assert all(row.evidence for row in rows)
 
 
 def test_failed_episodes_are_sealed_somewhere(past: PastRun) -> None:
