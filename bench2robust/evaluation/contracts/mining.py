@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import Any, NamedTuple
 
+from bench2robust.core.errors import InfrastructureError
 from bench2robust.evaluation.contracts.traces import Traces, file_samples
 from bench2robust.monitors.miner import Miner
 from bench2robust.monitors.sources import BadLines, Fields, Part, Sample, parts_of
@@ -38,6 +40,7 @@ def mine(
 
     Raises:
         DataError: lines cannot be read and are not to be skipped.
+        InfrastructureError: a worker process was killed.
     """
     if workers > 1 and traces.only_lines:
         return _mine_apart(traces, folds, workers, progress)
@@ -64,11 +67,17 @@ def _mine_apart(
     total = Miner(folds)
     traces.bad = BadLines(reading.skip_bad)
     # Spawned, not forked: a fork copies locks that other threads hold.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        for part, (state, bad) in zip(parts, pool.map(_mine_part, work), strict=True):
-            total.merge(Miner.from_json(state))
-            traces.bad.merge(bad)
-            progress(part.end - part.start)
+    try:
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            for part, (state, bad) in zip(parts, pool.map(_mine_part, work), strict=True):
+                total.merge(Miner.from_json(state))
+                traces.bad.merge(bad)
+                progress(part.end - part.start)
+    except BrokenProcessPool:
+        raise InfrastructureError(
+            "A worker process was killed, perhaps for memory: give fewer --workers. (A script of "
+            'your own that mines with workers needs if __name__ == "__main__" around its start.)'
+        ) from None
     traces.bad.settle()
     return total
 
