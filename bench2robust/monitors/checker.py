@@ -9,8 +9,9 @@ from bench2robust.core.paths import Path
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.codegen import Test, compiled
 from bench2robust.monitors.contract import Contract, Invariant
+from bench2robust.monitors.findings import Finding, Rule
 from bench2robust.monitors.reading import parsed_result
-from bench2robust.monitors.rules import Finding, Rule, build_rule
+from bench2robust.monitors.rules import build_rule
 from bench2robust.monitors.violation import CODES, Violation
 
 __all__ = ["Checker"]
@@ -59,22 +60,25 @@ class Checker:
     ) -> tuple[Violation, ...]:
         """Return what is wrong with a parsed result."""
         found = self._tools.get(tool)
-        if found is None or found.test(arguments, value):
+        if found is None:
             return _CLEAN
-        return _explained(found.rules, arguments, value)
+        if not found.test(arguments, value):
+            return _explained(found.rules, arguments, value)
+        return _explained(found.further, arguments, value) if found.further else _CLEAN
 
 
 class _Tool:
     """How one tool is checked: a fast test that is sure of clean results, and the rules.
 
-    The test is compiled when the tool is first met.
+    The test is compiled when the tool is first met. Extension classes are left to their rules.
     """
 
-    __slots__ = ("invariants", "rules", "test")
+    __slots__ = ("further", "invariants", "rules", "test")
 
     def __init__(self, invariants: tuple[Invariant, ...]) -> None:
-        self.invariants = invariants
+        self.invariants = [i for i in invariants if i.code in _RANK]
         self.rules = tuple(build_rule(invariant) for invariant in invariants)
+        self.further = tuple(build_rule(i) for i in invariants if i.code not in _RANK)
         self.test: Test = self._first
 
     def _first(self, arguments: Mapping[str, Json], value: Json) -> bool:

@@ -5,7 +5,6 @@ Lexical, not mined. Only the top object and the objects in it are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from bench2robust.core.canonical import Json
@@ -52,20 +51,20 @@ class Alarm(NamedTuple):
     value: Json
 
 
-def alarms(result: Json) -> Iterator[Alarm]:
-    """Yield the fields of a result that tell of an error, in document order."""
-    if type(result) is dict:
-        yield from _alarms_in(result, "")
-        for key, value in result.items():
-            if type(value) is dict:
-                yield from _alarms_in(value, f"/{escape(key)}")
+def alarms(result: Json) -> list[Alarm]:
+    """Return the fields of a result that tell of an error, the top ones first."""
+    if type(result) is not dict:
+        return []
+    found = [] if ALARMING.isdisjoint(result) else _alarms_in(result, "")
+    for key, value in result.items():
+        if type(value) is dict and not ALARMING.isdisjoint(value):
+            found += _alarms_in(value, f"/{escape(key)}")
+    return found
 
 
-def _alarms_in(fields: dict[str, Json], at: str) -> Iterator[Alarm]:
-    if not ALARMING.isdisjoint(fields):
-        for key, value in fields.items():
-            if key in ALARMING and _tells(key, value, fields):
-                yield Alarm(f"{at}/{escape(key)}", value)
+def _alarms_in(fields: dict[str, Json], at: str) -> list[Alarm]:
+    keys = [key for key in ALARMING.intersection(fields) if _tells(key, fields[key], fields)]
+    return [Alarm(f"{at}/{escape(key)}", fields[key]) for key in sorted(keys)]
 
 
 def _tells(key: str, value: Json, fields: dict[str, Json]) -> bool:

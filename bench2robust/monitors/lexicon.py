@@ -21,12 +21,12 @@ _LONGEST_KEY = 128
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+")
 
 
-@lru_cache(maxsize=4096)
 def words(name: str) -> str:
     """Return a name in lower case with ``_`` between its words (``unitPrice``: ``unit_price``)."""
     return _HUMP.sub("_", name[:_LONGEST_KEY]).lower()
 
 
+@lru_cache(maxsize=4096)
 def is_category(name: str) -> bool:
     """Say whether a field of this name usually has few values (``order_status``)."""
     return _CATEGORY.search(words(name)) is not None

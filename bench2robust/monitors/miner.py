@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import accumulate
@@ -15,6 +15,7 @@ from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.errors import DataError, UsageError, shown
 from bench2robust.monitors.admission import invariants
 from bench2robust.monitors.contract import Contract
+from bench2robust.monitors.extensions import extension
 from bench2robust.monitors.profiles import Profile, load_profile
 from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.shape import BUCKETS
@@ -37,12 +38,17 @@ class Miner:
 
     Args:
         folds: 1, or the number of task-disjoint parts for cross-fit registries.
+        extensions: codes of extension classes to mine as well.
+
+    Raises:
+        UsageError: ``folds`` is not positive, or there is no such extension.
     """
 
-    def __init__(self, folds: int = 1) -> None:
+    def __init__(self, folds: int = 1, extensions: Sequence[str] = ()) -> None:
         if folds < 1:
             raise UsageError(f"folds must be 1 or more, not {folds}.")
         self.folds = folds
+        self.extensions = tuple(sorted(extension(code).code for code in set(extensions)))
         self.tools: dict[str, list[ToolState]] = {}
 
     @property
@@ -76,19 +82,19 @@ class Miner:
                 f"There are more than {MOST_TOOLS} tools, such as {shown(tool)}: names of tools "
                 f"must not hold data."
             )
-        states = self.tools[tool] = [ToolState() for _ in range(self.folds)]
+        states = self.tools[tool] = [ToolState(self.extensions) for _ in range(self.folds)]
         return states
 
     def merge(self, other: Miner) -> None:
         """Add everything that another miner has seen; it is unchanged.
 
         Raises:
-            UsageError: it has another number of folds, or there are too many tools.
+            UsageError: it has other folds or extensions, or there are too many tools.
         """
-        if other.folds != self.folds:
+        if (other.folds, other.extensions) != (self.folds, self.extensions):
             raise UsageError(
-                f"States with {self.folds} and {other.folds} folds cannot be merged; mine both "
-                f"with the same number."
+                "Mining states merge only where they have the same folds and extensions, not "
+                f"{self.folds} {list(self.extensions)} and {other.folds} {list(other.extensions)}."
             )
         for tool, theirs in other.tools.items():
             mine = self.tools.get(tool) or self._open(tool)
@@ -121,7 +127,8 @@ class Miner:
     def to_json(self) -> dict[str, Any]:
         """Return the state as a JSON object."""
         tools = {t: [s.to_json() for s in states] for t, states in self.tools.items()}
-        return {"format": FORMAT, "version": VERSION, "folds": self.folds, "tools": tools}
+        how = {"folds": self.folds, "extensions": list(self.extensions)}
+        return {"format": FORMAT, "version": VERSION, **how, "tools": tools}
 
     @classmethod
     def from_json(cls, state: Json) -> Miner:
@@ -138,7 +145,7 @@ class Miner:
                 f"version {VERSION}. Mine the traces again."
             )
         try:
-            miner = cls(state["folds"])
+            miner = cls(state["folds"], state["extensions"])
             for tool, states in state["tools"].items():
                 miner.tools[tool] = [ToolState.from_json(row) for row in states]
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -179,18 +186,3 @@ def _contract(states: Mapping[str, ToolState], profile: Profile) -> Contract:
     tools = {tool: invariants(state, profile) for tool, state in sorted(states.items())}
     records = {tool: state.records for tool, state in sorted(states.items())}
     return Contract(tools, records, profile.name)
-
-
-def merged_miners(miners: Iterable[Miner]) -> Miner:
-    """Return one miner with the records of all.
-
-    Raises:
-        UsageError: as :meth:`Miner.merge`, or there is none.
-    """
-    whole: Miner | None = None
-    for miner in miners:
-        whole = whole or Miner(miner.folds)
-        whole.merge(miner)
-    if whole is None:
-        raise UsageError("There is nothing to merge; give at least one mining state.")
-    return whole

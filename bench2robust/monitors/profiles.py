@@ -17,6 +17,7 @@ from bench2robust.monitors.violation import CODES
 
 __all__ = [
     "CONFIDENCE",
+    "EXTENSION",
     "MINED",
     "NAMED_CATEGORY",
     "Profile",
@@ -31,7 +32,9 @@ MINED = tuple(code for code in CODES if code != "explicit_error")
 NAMED_CATEGORY = "named_category"
 """The class ``unseen_category`` at fields whose name is that of a category (``status``)."""
 
-_CLASSES = (*MINED, NAMED_CATEGORY)
+EXTENSION = "extension"
+"""The classes that are mined only where they are asked for."""
+_CLASSES = (*MINED, NAMED_CATEGORY, EXTENSION)
 _FIELDS = ("name", "risk", "inner_folds")
 _DATA = files("bench2robust.monitors") / "profiles_data"
 

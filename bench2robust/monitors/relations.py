@@ -1,215 +1,20 @@
-"""Linear relations between the terms of a result, followed while they hold.
-
-Two kinds: *lines* ``x = a*y + b`` (equality is the line with a = 1, b = 0) and *triples*
-``x = y + z``. A :class:`Group` holds the relations that held on every record of a set: of all
-records, or of those where a guard field such as ``status`` has one value.
-
-The state is small and its merge exact. A term that has had one value so far can be in no relation
-yet; a relation is born in the record where its last constant term changes, if the constants and
-the relations known by then agree with it. So adding a record is merging a group of one record.
-"""
+"""The linear relations of a tool's results: on all records, and where a guard has one value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import combinations
+from collections.abc import Iterator
 from typing import Any
 
 from bench2robust.core.canonical import Json
+from bench2robust.monitors.groups import Group
 from bench2robust.monitors.lexicon import is_category
 from bench2robust.monitors.pointers import escape
-from bench2robust.monitors.terms import Term, evaluate, read_term, reader, terms_of
 
-__all__ = ["Group", "Line", "Relations", "Triple", "mining_tolerance"]
+__all__ = ["Relations"]
 
-Line = tuple[Term, Term]
-"""(x, y) of x = a*y + b, with |a| >= 1; where |a| is 1, x comes first by name."""
-Triple = tuple[Term, Term, Term]
-"""(x, y, z) of x = y + z, y before z."""
-
-MOST_VALUES = 8
 MOST_GUARD_VALUES = 8
 MOST_GUARDS = 2
 _LONGEST_GUARD = 64
-_DIGITS = 9
-
-
-def mining_tolerance(*terms: float) -> float:
-    """Return the largest residual of a relation that holds: rounding of float sums only."""
-    return max(1e-9, 1e-12 * sum(map(abs, terms)))
-
-
-class Group:
-    """What holds on every record of a set.
-
-    Attributes:
-        n: records.
-        values: term -> its distinct values, None once there were more than ``MOST_VALUES``;
-            of the terms that are constant or in a relation.
-        lines: pair of terms -> (a, b).
-        triples: the triples that hold.
-    """
-
-    def __init__(self, terms: Mapping[Term, float] | None = None) -> None:
-        self.n = 0 if terms is None else 1
-        self.values: dict[Term, frozenset[float] | None] = {
-            term: frozenset((number,)) for term, number in (terms or {}).items()
-        }
-        self.lines: dict[Line, tuple[float, float]] = {}
-        self.triples: set[Triple] = set()
-        self._plan: _Plan | None = None
-
-    def add(self, result: Json) -> None:
-        """Add one record."""
-        if not self.n:
-            self.merge(Group(dict(terms_of(result))))
-        elif self._agrees(result):
-            self.n += 1
-        else:
-            found = {term: evaluate(term, result) for term in self.values}
-            self.merge(Group({term: x for term, x in found.items() if x is not None}))
-
-    def _agrees(self, result: Json) -> bool:
-        """Count a record that changes nothing but the distinct values, which is the usual case."""
-        plan = self._plan = self._plan or _Plan(self)
-        found = [read(result) for read in plan.readers]
-        if None in found or not plan.holds(found):
-            return False
-        for place, term in plan.open:
-            number, seen = found[place], self.values[term]
-            if number is not None and seen is not None and number not in seen:
-                self.values[term] = seen = _union(seen, frozenset((number,)))
-                if seen is None:
-                    self._plan = None
-        return True
-
-    def merge(self, other: Group) -> None:
-        """Add the records of another group."""
-        if not other.n:
-            return
-        if not self.n:
-            self.n, self.values = other.n, dict(other.values)
-            self.lines, self.triples = dict(other.lines), set(other.triples)
-            self._plan = None
-            return
-        values = {
-            term: _union(seen, other.values[term])
-            for term, seen in self.values.items()
-            if term in other.values
-        }
-        moved = {term for term, seen in values.items() if seen is None or len(seen) > 1}
-        born = [t for t in moved if self.constant(t) is not None or other.constant(t) is not None]
-        lines = self._lines_with(other, born, moved)
-        triples = self._triples_with(other, born, moved)
-        self.n += other.n
-        self.lines, self.triples = lines, triples
-        bound = {term for relation in (*lines, *triples) for term in relation}
-        self.values = {t: v for t, v in values.items() if t not in moved or t in bound}
-        self._plan = None
-
-    def constant(self, term: Term) -> float | None:
-        """Return the one value that a term has had, or None."""
-        seen = self.values.get(term)
-        return min(seen) if seen is not None and len(seen) == 1 else None
-
-    def _lines_with(
-        self, other: Group, born: list[Term], moved: set[Term]
-    ) -> dict[Line, tuple[float, float]]:
-        """Return the lines on which the records of both groups lie."""
-        lines = {pair: line for pair, line in self.lines.items() if other.lines.get(pair) == line}
-        pairs = [pair for pair in (*self.lines, *other.lines) if pair not in lines]
-        pairs += combinations(sorted(born), 2)
-        for x, y in pairs:
-            if x in moved and y in moved:
-                line = _joined(self, other, x, y)
-                if line is not None:
-                    lines[line[0]] = line[1]
-        return lines
-
-    def _triples_with(self, other: Group, born: list[Term], moved: set[Term]) -> set[Triple]:
-        """Return the sums that hold on the records of both groups."""
-        triples = self.triples & other.triples
-        tried = (self.triples | other.triples) - triples
-        if born:
-            tried |= set(_triples(born, sorted(moved)))
-        return triples | {
-            triple
-            for triple in tried
-            if moved.issuperset(triple) and self.sums(triple) and other.sums(triple)
-        }
-
-    def sums(self, triple: Triple) -> bool:
-        """Say whether x = y + z on every record, also where some of the three are constant."""
-        if triple in self.triples:
-            return True
-        x, y, z = triple
-        u, v, w = self.constant(x), self.constant(y), self.constant(z)
-        if u is not None and v is not None and w is not None:
-            return _sums(u, v, w)
-        if u is not None and v is None and w is None:
-            return _same(self.line(y, z), (-1.0, u))
-        if v is not None and u is None and w is None:
-            return _same(self.line(x, z), (1.0, v))
-        if w is not None and u is None and v is None:
-            return _same(self.line(x, y), (1.0, w))
-        return False
-
-    def line(self, x: Term, y: Term) -> tuple[float, float] | None:
-        """Return (a, b) of x = a*y + b, for a slope of 1 or -1 in either order."""
-        found = self.lines.get((x, y))
-        if found is None and (y, x) in self.lines:
-            a, b = self.lines[y, x]
-            return (a, -a * b) if abs(a) == 1 else None
-        return found
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the state as a JSON object."""
-        terms = sorted(self.values)
-        index = {term: number for number, term in enumerate(terms)}
-        return {
-            "n": self.n,
-            "terms": [[t.to_json(), _listed(self.values[t])] for t in terms],
-            "lines": sorted([index[x], index[y], a, b] for (x, y), (a, b) in self.lines.items()),
-            "triples": sorted([index[t] for t in triple] for triple in self.triples),
-        }
-
-    @classmethod
-    def from_json(cls, state: dict[str, Any]) -> Group:
-        """Return the group of a saved state."""
-        group = cls()
-        group.n = state["n"]
-        terms = [read_term(row) for row, _ in state["terms"]]
-        for term, (_, seen) in zip(terms, state["terms"], strict=True):
-            group.values[term] = None if seen is None else frozenset(seen)
-        group.lines = {(terms[x], terms[y]): (a, b) for x, y, a, b in state["lines"]}
-        group.triples = {(terms[x], terms[y], terms[z]) for x, y, z in state["triples"]}
-        return group
-
-
-class _Plan:
-    """How a group reads a record: every term once, then constants, lines and triples by place."""
-
-    def __init__(self, group: Group) -> None:
-        self.readers = [reader(term) for term in group.values]
-        place = {term: number for number, term in enumerate(group.values)}
-        self.open = [
-            (place[term], term)
-            for term, seen in group.values.items()
-            if seen is not None and len(seen) > 1
-        ]
-        constants = {place[t]: group.constant(t) for t in group.values}
-        self.constants = [(number, c) for number, c in constants.items() if c is not None]
-        self.lines = [(place[x], place[y], a, b) for (x, y), (a, b) in group.lines.items()]
-        self.triples = [(place[x], place[y], place[z]) for x, y, z in group.triples]
-
-    def holds(self, found: list[Any]) -> bool:
-        """Say whether a record agrees with everything."""
-        for number, constant in self.constants:
-            if found[number] != constant:
-                return False
-        return all(_on(found[x], found[y], a, b) for x, y, a, b in self.lines) and all(
-            _sums(found[x], found[y], found[z]) for x, y, z in self.triples
-        )
 
 
 class Relations:
@@ -227,16 +32,34 @@ class Relations:
 
     def add(self, result: Json) -> None:
         """Add one record."""
-        self.everywhere.add(result)
-        if type(result) is dict:
-            for path, value in _guards(result):
-                groups = self.guards.setdefault(path, {})
-                if groups is None:
-                    continue
-                if value not in groups and len(groups) >= MOST_GUARD_VALUES:
+        base = self.everywhere.plan()
+        numbers = base.numbers(result)
+        agreed = self.everywhere.n > 0 and base.agrees(numbers)
+        if agreed:
+            self.everywhere.count(base, numbers)
+        else:
+            self.everywhere.absorb(result)
+        for group in self._parts(result):
+            plan = group.plan(base)
+            more = plan.numbers(result, numbers) if agreed and group.n else [None]
+            if plan.agrees(more):
+                group.count(plan, more)
+            else:
+                group.absorb(result)
+
+    def _parts(self, result: Json) -> Iterator[Group]:
+        """Yield the groups to which a record belongs by its guards."""
+        for path, value in _guards(result):
+            groups = self.guards.setdefault(path, {})
+            if groups is None:
+                continue
+            group = groups.get(value)
+            if group is None:
+                if len(groups) >= MOST_GUARD_VALUES:
                     self.guards[path] = None
-                else:
-                    groups.setdefault(value, Group()).add(result)
+                    continue
+                group = groups[value] = Group()
+            yield group
 
     def merge(self, other: Relations) -> None:
         """Add another shard's records."""
@@ -272,88 +95,13 @@ class Relations:
         return relations
 
 
-def _guards(result: dict[str, Json]) -> Iterator[tuple[str, str]]:
+def _guards(result: Json) -> Iterator[tuple[str, str]]:
+    if type(result) is not dict:
+        return
     names = [
         key
         for key, value in result.items()
-        if type(value) is str and len(value) <= _LONGEST_GUARD and is_category(key)
+        if type(value) is str and is_category(key) and len(value) <= _LONGEST_GUARD
     ]
     for key in sorted(names)[:MOST_GUARDS]:
         yield f"/{escape(key)}", result[key]
-
-
-def _on(x: float, y: float, a: float, b: float) -> bool:
-    return abs(x - a * y - b) <= mining_tolerance(x, a * y, b)
-
-
-def _sums(x: float, y: float, z: float) -> bool:
-    return abs(x - y - z) <= mining_tolerance(x, y, z)
-
-
-def _same(line: tuple[float, float] | None, wanted: tuple[float, float]) -> bool:
-    if line is None or line[0] != wanted[0]:
-        return False
-    return abs(line[1] - wanted[1]) <= mining_tolerance(line[1], wanted[1])
-
-
-def _joined(one: Group, two: Group, x: Term, y: Term) -> tuple[Line, tuple[float, float]] | None:
-    """Return the line through the records of both groups, if there is one."""
-    for first, second in ((one, two), (two, one)):
-        u, v = second.constant(x), second.constant(y)
-        if u is None or v is None:
-            continue
-        s, t = first.constant(x), first.constant(y)
-        if s is not None and t is not None:
-            return _through(x, y, s, t, u, v)
-        for pair, p, q in (((x, y), u, v), ((y, x), v, u)):
-            line = first.lines.get(pair)
-            if line is not None and _on(p, q, *line):
-                return pair, line
-    return None
-
-
-def _through(
-    x: Term, y: Term, s: float, t: float, u: float, v: float
-) -> tuple[Line, tuple[float, float]] | None:
-    """Return the line through (s, t) and (u, v), its numbers rounded to nine digits.
-
-    A relation that someone meant has coefficients of few digits, so every two of its points give
-    the same ones.
-    """
-    if s == u or t == v:
-        return None
-    if y < x:
-        x, y, s, t, u, v = y, x, t, s, v, u
-    a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
-    if abs(a) < 1:  # the same relation always has the same side alone
-        x, y, s, t, u, v = y, x, t, s, v, u
-        a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
-    b = float(f"{s - a * t:.{_DIGITS}g}")
-    if abs(b) <= mining_tolerance(s, a * t, u, a * v):
-        b = 0.0
-    return ((x, y), (a, b)) if _on(s, t, a, b) and _on(u, v, a, b) else None
-
-
-def _triples(born: list[Term], moved: list[Term]) -> Iterator[Triple]:
-    """Yield the triples with a term that has just changed, within one object, of one unit."""
-    for x in moved:
-        near = [t for t in moved if t != x and t.scope == x.scope]
-        for y, z in combinations(near, 2):
-            if (x in born or y in born or z in born) and _one_unit(x, y, z):
-                yield x, y, z
-
-
-def _one_unit(*terms: Term) -> bool:
-    counts = sum(term.counts for term in terms)
-    return counts in (0, len(terms)) or all(t.counts or t.fold == "value" for t in terms)
-
-
-def _union(one: frozenset[float] | None, two: frozenset[float] | None) -> frozenset[float] | None:
-    if one is None or two is None:
-        return None
-    both = one | two
-    return both if len(both) <= MOST_VALUES else None
-
-
-def _listed(values: frozenset[float] | None) -> list[float] | None:
-    return None if values is None else sorted(values)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError, UnknownNameError
@@ -13,22 +13,13 @@ from bench2robust.monitors.affine import read_relation
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.echoes import LEVELS, agreement, is_scalar
 from bench2robust.monitors.errors_told import alarms
+from bench2robust.monitors.extensions import EXTENSIONS
+from bench2robust.monitors.findings import Finding, Rule
 from bench2robust.monitors.pointers import occurrences, pointer, split, unescape
 from bench2robust.monitors.shape import KINDS
 from bench2robust.monitors.violation import Violation
 
-__all__ = ["RULES", "Finding", "Rule", "build_rule"]
-
-
-class Finding(NamedTuple):
-    """A violation and where in the result it is."""
-
-    place: Path
-    violation: Violation
-
-
-Rule = Callable[[Mapping[str, Json], Json], Iterator[Finding]]
-"""(arguments, result) -> what breaks one invariant, in document order."""
+__all__ = ["RULES", "build_rule"]
 
 
 def build_rule(invariant: Invariant) -> Rule:
@@ -38,10 +29,11 @@ def build_rule(invariant: Invariant) -> Rule:
         UnknownNameError: there is no class of that code.
         DataError: its parameters are wrong.
     """
-    if invariant.code not in RULES:
-        raise UnknownNameError("class of invariants", invariant.code, RULES)
+    code = invariant.code
+    if code not in RULES and code not in EXTENSIONS:
+        raise UnknownNameError("class of invariants", code, (*RULES, *EXTENSIONS))
     try:
-        return RULES[invariant.code](invariant)
+        return RULES[code](invariant) if code in RULES else EXTENSIONS[code].rule(invariant)
     except (KeyError, TypeError, ValueError) as error:
         where = f"The invariant {invariant.code} at {invariant.path or 'the whole result'!r}"
         raise DataError(f"{where} has wrong parameters: {error}.") from error

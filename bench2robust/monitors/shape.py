@@ -50,9 +50,11 @@ class Facet:
         low: the smallest number.
         finite: False once a NaN or infinity was seen.
         values: scalar -> [records, mask, last record]; None once there were too many.
+        plain: its values tell nothing any more; no part of the state.
         children: key -> place; None once there were too many keys.
         pooled: the place of the values whose keys are data.
         element: the place of list elements.
+        number: whether the type is a number.
         last: the record that was counted last; no part of the state.
     """
 
@@ -64,12 +66,16 @@ class Facet:
         "last",
         "low",
         "mask",
+        "number",
+        "plain",
         "pooled",
         "records",
         "values",
     )
 
-    def __init__(self, counted: bool) -> None:
+    def __init__(self, kind: type, counted: bool) -> None:
+        self.number = kind is int or kind is float
+        self.plain = not counted and not self.number
         self.records = 0
         self.instances = 0
         self.mask = 0
@@ -80,6 +86,11 @@ class Facet:
         self.children: dict[str, Node] | None = {}
         self.pooled: Node | None = None
         self.element: Node | None = None
+
+    def drop_values(self) -> None:
+        """Give up counting values: there are too many."""
+        self.values = None
+        self.plain = not self.number
 
 
 class Node:
@@ -107,7 +118,7 @@ class Node:
         found = self.facets.get(kind)
         if found is None:
             counted = kind is str or (kind in (int, bool) and is_category(self.name))
-            found = self.facets[kind] = Facet(counted)
+            found = self.facets[kind] = Facet(kind, counted)
             if kind is list and self.depth < DEEPEST:
                 found.element = Node(f"{self.path}/{EACH}", "", self.depth + 1)
             elif kind is dict and self.depth >= DEEPEST:
@@ -153,48 +164,49 @@ class Tree:
                 self._drop_all()
 
     def _visit(self, node: Node, value: Json, record: int, bit: int) -> None:
+        # One function of many lines: calls would be a third of the time of mining.
         node.last = record
         kind = type(value)
-        facet = node.facets.get(kind)
-        if facet is None:
-            facet = node.facet(kind)
-            if kind in SCALARS:
-                self.fresh.append(node)
+        facet = node.facets.get(kind) or self._open(node, kind)
         facet.instances += 1
         if facet.last != record:
             facet.last = record
             facet.records += 1
             facet.mask |= bit
-        if kind is str:
-            if facet.values is not None:
-                _count(facet, value, record, bit)
-        elif kind is dict:
+        if kind is dict:
             children = facet.children
-            if children is not None:
-                visit = self._visit
-                for key, item in value.items():
-                    child = children.get(key) or self._child(node, facet, key)
-                    if child is None:
-                        break
-                    visit(child, item, record, bit)
+            if children is None:
+                return
+            for key, item in value.items():
+                child = children.get(key) or self._child(node, facet, key)
+                if child is None:
+                    return
+                kind = type(item)
+                if kind is dict or kind is list:
+                    self._visit(child, item, record, bit)
+                    continue
+                child.last = record
+                found = child.facets.get(kind) or self._open(child, kind)
+                found.instances += 1
+                if found.last != record:
+                    found.last = record
+                    found.records += 1
+                    found.mask |= bit
+                if not found.plain:
+                    _count(found, kind, item, record, bit)
         elif kind is list:
             element = facet.element
             if element is not None:
-                visit = self._visit
                 for item in value:
-                    visit(element, item, record, bit)
-        elif kind is float:
-            if value < facet.low:
-                facet.low = value
-            if value - value != 0.0:
-                facet.finite = False
-        elif kind is int:
-            if value < facet.low:
-                facet.low = max(value, -math.inf)
-            if facet.values is not None:
-                _count(facet, value, record, bit)
-        elif kind is bool and facet.values is not None:
-            _count(facet, value, record, bit)
+                    self._visit(element, item, record, bit)
+        elif not facet.plain:
+            _count(facet, kind, value, record, bit)
+
+    def _open(self, node: Node, kind: type) -> Facet:
+        """Return the facet of a type that is new at a place."""
+        if kind in SCALARS:
+            self.fresh.append(node)
+        return node.facet(kind)
 
     def _child(self, node: Node, facet: Facet, key: str) -> Node | None:
         """Return the place of a new key, or None where there are too many."""
@@ -244,9 +256,18 @@ class Tree:
         return tree
 
 
-def _count(facet: Facet, value: Any, record: int, bit: int) -> None:
+def _count(facet: Facet, kind: type, value: Any, record: int, bit: int) -> None:
+    """Count what a scalar says beyond its type."""
+    if kind is float or kind is int:
+        if value < facet.low:
+            facet.low = max(value, -math.inf)  # a huge whole number has no float
+        if kind is float:
+            if value - value != 0.0:
+                facet.finite = False
+            return
     values = facet.values
-    assert values is not None
+    if values is None:
+        return
     entry = values.get(value)
     if entry is not None:
         if entry[2] != record:
@@ -254,7 +275,7 @@ def _count(facet: Facet, value: Any, record: int, bit: int) -> None:
             entry[1] |= bit
             entry[2] = record
     elif len(values) >= MOST_VALUES or not _is_short(value):
-        facet.values = None
+        facet.drop_values()
     else:
         values[value] = [1, bit, record]
 
@@ -286,7 +307,8 @@ def _merge_facets(node: Node, mine: Facet, theirs: Facet) -> None:
     mine.mask |= theirs.mask
     mine.low = min(mine.low, theirs.low)
     mine.finite = mine.finite and theirs.finite
-    mine.values = _merged_values(mine.values, theirs.values)
+    if _merge_values(mine.values, theirs.values):
+        mine.drop_values()
     if theirs.element is not None and mine.element is not None:
         _merge_nodes(mine.element, theirs.element)
     _merge_children(node, mine, theirs)
@@ -307,16 +329,15 @@ def _merge_children(node: Node, mine: Facet, theirs: Facet) -> None:
         _merge_nodes(mine.pooled, theirs.pooled)
 
 
-def _merged_values(
-    mine: dict[Any, list[int]] | None, theirs: dict[Any, list[int]] | None
-) -> dict[Any, list[int]] | None:
+def _merge_values(mine: dict[Any, list[int]] | None, theirs: dict[Any, list[int]] | None) -> bool:
+    """Add counts of values; return whether there are too many of them."""
     if mine is None or theirs is None or len(mine.keys() | theirs.keys()) > MOST_VALUES:
-        return None
+        return True
     for value, (records, mask, _) in theirs.items():
         entry = mine.setdefault(value, [0, 0, -1])
         entry[0] += records
         entry[1] |= mask
-    return mine
+    return False
 
 
 def _node_json(node: Node) -> dict[str, Any]:
@@ -345,8 +366,9 @@ def _read_node(node: Node, state: dict[str, Any]) -> None:
         facet = node.facet(_BY_NAME[name])
         facet.records, facet.instances = row["records"], row["instances"]
         facet.mask, facet.low, facet.finite = row["mask"], float(row["low"]), row["finite"]
-        facet.values = None
-        if row["values"] is not None:
+        if row["values"] is None:
+            facet.drop_values()
+        else:
             facet.values = {v: [records, mask, -1] for v, records, mask in row["values"]}
         facet.children = None
         if row["children"] is not None:

@@ -165,14 +165,20 @@ def reader(term: Term) -> Callable[[Json], float | None]:
     keys = [unescape(step) for step in split(before)]
     read = _folder(term) if star else _length if term.fold == "length" else _number
 
-    def read_result(value: Json) -> float | None:
+    def read_below(value: Json) -> float | None:
         for key in keys:
             if type(value) is not dict or len(value) > _MOST_KEYS:
                 return None
             value = value.get(key)
         return read(value)
 
-    return read_result
+    def read_top(value: Json) -> float | None:
+        if type(value) is dict and len(value) <= _MOST_KEYS:
+            return read(value.get(top))
+        return None
+
+    top = keys[0] if keys else ""
+    return read_top if len(keys) == 1 else read_below
 
 
 def _length(value: Json) -> float | None:
@@ -188,8 +194,11 @@ def _folder(term: Term) -> Callable[[Json], float | None]:
             if type(items) is not list or max(map(len, items)) > _MOST_KEYS:
                 return None
             numbers = summands(items)
-            return _number(sum(numbers)) if numbers else None
-        except (TypeError, KeyError, AttributeError, ValueError):
+            if numbers:
+                total = float(sum(numbers))
+                return total if -_LARGEST <= total <= _LARGEST else None
+            return None
+        except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
             return None  # the list is empty, an element is no object, or one lacks its number
 
     return fold

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.echoes import Echoes
 from bench2robust.monitors.errors_told import alarms
+from bench2robust.monitors.extensions import Findings, extension
 from bench2robust.monitors.relations import Relations
 from bench2robust.monitors.shape import Tree
 
@@ -26,14 +27,19 @@ class ToolState:
         relations: the linear relations in results.
         alarms: path -> records whose field there tells of an error; None once there were more
             than ``MOST_ALARMS`` paths.
+        further: code of an extension class -> what it has seen.
+
+    Args:
+        extensions: codes of extension classes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, extensions: Sequence[str] = ()) -> None:
         self.records = 0
         self.tree = Tree()
         self.echoes = Echoes()
         self.relations = Relations()
         self.alarms: dict[str, int] | None = {}
+        self.further = {code: Findings(extension(code)) for code in extensions}
 
     def add(self, arguments: Mapping[str, Json], result: Json, bit: int) -> None:
         """Add one record; ``bit`` is the bucket of its task."""
@@ -41,7 +47,11 @@ class ToolState:
         if not self.tree.full:
             self.echoes.add(arguments, result, self.records, self.tree)
             self.relations.add(result)
-        self._alarm({alarm.path: 1 for alarm in alarms(result)})
+        told = alarms(result)
+        if told:
+            self._alarm({alarm.path: 1 for alarm in told})
+        for findings in self.further.values():
+            findings.add(result, bit)
         self.records += 1
 
     def _alarm(self, told: Mapping[str, int] | None) -> None:
@@ -61,6 +71,8 @@ class ToolState:
             self.echoes.merge(other.echoes)
             self.relations.merge(other.relations)
         self._alarm(other.alarms)
+        for code, findings in other.further.items():
+            self.further.setdefault(code, Findings(findings.kind)).merge(findings)
 
     def settle(self) -> None:
         """Drop what belongs to places that were given up."""
@@ -77,6 +89,7 @@ class ToolState:
             "echoes": self.echoes.to_json(),
             "relations": self.relations.to_json(),
             "alarms": self.alarms,
+            "further": {code: findings.to_json() for code, findings in self.further.items()},
         }
 
     @classmethod
@@ -87,6 +100,8 @@ class ToolState:
         state.tree = Tree.from_json(row["tree"])
         state.echoes = Echoes.from_json(row["echoes"])
         state.relations = Relations.from_json(row["relations"])
+        for code, found in row["further"].items():
+            state.further[code] = Findings.from_json(extension(code), found)
         return state
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from bench2robust.core.canonical import Json
-from bench2robust.monitors.admission.gates import Gate, admitted
 from bench2robust.monitors.contract import Invariant
-from bench2robust.monitors.relations import Group, Relations
+from bench2robust.monitors.gates import Gate, admitted
+from bench2robust.monitors.groups import Group
+from bench2robust.monitors.relations import Relations
 from bench2robust.monitors.terms import Term
 
 __all__ = ["affine_invariants"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench2robust.monitors.admission.gates import COINCIDENCE, Gate, admitted
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.echoes import LEVELS, Echoes, Pair
+from bench2robust.monitors.gates import COINCIDENCE, Gate, admitted
 
 __all__ = ["echo_invariants"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench2robust.monitors.admission.gates import Gate, admitted
 from bench2robust.monitors.contract import Invariant
+from bench2robust.monitors.gates import Gate, admitted
 from bench2robust.monitors.pointers import escape
 from bench2robust.monitors.shape import KINDS, Facet, Node
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from bench2robust.monitors.admission.affine import affine_invariants
 from bench2robust.monitors.admission.echo import echo_invariants
-from bench2robust.monitors.admission.gates import Gate, admitted
 from bench2robust.monitors.admission.shapes import closed_keys, required_fields, types
 from bench2robust.monitors.admission.values import category, positive
 from bench2robust.monitors.contract import Invariant, in_order
+from bench2robust.monitors.gates import Gate, admitted
 from bench2robust.monitors.profiles import Profile
 from bench2robust.monitors.shape import Node, places
 from bench2robust.monitors.tool_state import ToolState
@@ -26,7 +26,10 @@ def invariants(state: ToolState, profile: Profile) -> tuple[Invariant, ...]:
     echoed = {invariant.path for invariant in found if invariant.path}
     for node in places(state.tree.root):
         found += _of_place(node, gate, node.path in echoed)
-    return in_order([*found, *affine_invariants(state.relations, gate)])
+    found += affine_invariants(state.relations, gate)
+    for findings in state.further.values():
+        found += findings.invariants(gate)
+    return in_order(found)
 
 
 def _of_place(node: Node, gate: Gate, echoed: bool) -> Iterator[Invariant]:

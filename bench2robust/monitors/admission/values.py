@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from bench2robust.monitors.admission.gates import COINCIDENCE, Gate, admitted
 from bench2robust.monitors.contract import Invariant
+from bench2robust.monitors.gates import COINCIDENCE, Gate, admitted
 from bench2robust.monitors.lexicon import is_category, is_identifier
 from bench2robust.monitors.profiles import NAMED_CATEGORY
 from bench2robust.monitors.shape import Facet, Node
