@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench2robust.core.canonical import Json
-from bench2robust.monitors.contract import Contract, Invariant
+from bench2robust.monitors.contract import Contract, Invariant, in_order
 from bench2robust.monitors.pointers import EACH, EVERY, escape, join
 from bench2robust.monitors.sources.schemas import DeclaredTool
-from bench2robust.monitors.violation import CODES
 
 __all__ = ["combined", "declared_contract"]
 
@@ -25,7 +24,7 @@ _UNTYPED = ("items", "array"), ("properties", "object"), ("required", "object")
 
 def declared_contract(tools: Iterable[DeclaredTool]) -> Contract:
     """Return what the output schemas of tools say; tools that declare nothing are not covered."""
-    found = {tool.name: _ordered(set_of(_schema(tool.output, (), 0))) for tool in tools}
+    found = {tool.name: in_order(set_of(_schema(tool.output, (), 0))) for tool in tools}
     return Contract({name: rows for name, rows in found.items() if rows})
 
 
@@ -36,7 +35,7 @@ def combined(mined: Contract, declared: Contract) -> Contract:
         said = declared.tools.get(name, ())
         places = {(i.code, i.path) for i in said}
         more = (i for i in mined.tools.get(name, ()) if (i.code, i.path) not in places)
-        tools[name] = _ordered((*said, *more))
+        tools[name] = in_order((*said, *more))
     return Contract(tools, dict(mined.records), mined.profile)
 
 
@@ -48,11 +47,6 @@ def set_of(invariants: Iterable[Invariant]) -> Iterator[Invariant]:
         if place not in seen:
             seen.add(place)
             yield invariant
-
-
-def _ordered(invariants: Iterable[Invariant]) -> tuple[Invariant, ...]:
-    rank = {code: position for position, code in enumerate(CODES)}
-    return tuple(sorted(invariants, key=lambda i: rank.get(i.code, len(CODES))))
 
 
 def _schema(schema: Json, at: tuple[str, ...], depth: int) -> Iterator[Invariant]:

@@ -80,6 +80,22 @@ def test_schemas_and_traces_make_one_contract(
     assert "| + | get_order | /order_id |" in cli("contracts", "diff", "s.json", "c.json").out
 
 
+def test_extension_classes_are_mined_where_asked_for(
+    cli: Any, contract: str, shop: Any, jsonl: Callable[..., Path]
+) -> None:
+    assert "learned_range" not in cli("contracts", "show", contract).out
+    mine = ("contracts", "mine", "clean.jsonl", "-o", "r.json", "--extensions")
+    assert "learned_range" in cli(*mine, "learned_range").out
+    rows = shop(3, 1000)
+    rows[0]["response"]["total"] = 1e6
+    jsonl("far.jsonl", rows)
+    values = json.loads(cli("contracts", "check", "far.jsonl", "-c", "r.json", "--json").out)
+    assert {"learned_range"} <= {row["class"] for row in values["invariants"]}
+    assert cli(*mine, "all", "--workers", "2").code == 0
+    audit = cli("contracts", "audit", "clean.jsonl", "--extensions", "all")
+    assert audit.code == 0 and "| any | 0 of 300 |" in audit.out
+
+
 def test_other_field_names(cli: Any, shop: Any, jsonl: Callable[..., Path]) -> None:
     rows = [{"function": {"name": r["tool"], "arguments": json.dumps(r["args"])},
              "output": {"text": json.dumps(r["response"])}} for r in shop(100)]  # fmt: skip
@@ -315,6 +331,10 @@ def test_numbers_that_json_lacks_are_told(
     [
         (("mine", "none.jsonl", "-o", "c.json"), "no such file or folder"),
         (("mine", "clean.jsonl", "-o", "c.json", "--profile", "strickt"), "'strict'"),
+        (
+            ("mine", "clean.jsonl", "-o", "c.json", "--extensions", "learned_rnge"),
+            "'learned_range'",
+        ),
         (("mine", "clean.jsonl", "-o", "c.json", "--cross-fit", "1"), "--cross-fit 1"),
         (("mine", "clean.jsonl", "-o", "c.json", "--workers", "0"), "--workers 0"),
         (("mine", "clean.jsonl", "-o", "c.json", "--field", "tol=x"), "'tool'"),

@@ -54,7 +54,10 @@ BAD: list[tuple[Any, list[tuple[str, str]]]] = [
     ({"id": "1", "items": [{}]}, [("missing_learned_field", "/items/0/price")]),
     ({"id": "1", "items": [], "either": []}, [("learned_type_mismatch", "/either")]),
     ({"id": "1", "items": [], "a/b*": 0}, [("nonpositive_value", "/a~1b*")]),
-    ({"id": "1", "items": [], "by_id": {"x": "y"}}, [("learned_type_mismatch", "/by_id/x")]),
+    (
+        {"id": "1", "items": [], "by_id": {"order_100001": "y"}},
+        [("learned_type_mismatch", "/by_id/order_100001")],
+    ),
 ]
 
 

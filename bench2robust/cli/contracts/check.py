@@ -11,6 +11,7 @@ import typer
 
 from bench2robust.cli.contracts.options import (
     ContractOption,
+    ExtensionsOption,
     FieldOption,
     JsonOption,
     OutFile,
@@ -24,11 +25,13 @@ from bench2robust.cli.contracts.options import (
     print_json,
     reading,
 )
+from bench2robust.cli.contracts.options import extensions as read_extensions
 from bench2robust.cli.show import print_error, print_tables
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.contracts.audit import (
     Audit,
+    Mining,
     audit_contract,
     audit_folds,
     audit_split,
@@ -113,6 +116,7 @@ def audit(
         typer.Option("--contract", "-c", help="Check this contract, and mine none."),
     ] = None,
     profile: ProfileOption = "strict",
+    extensions: ExtensionsOption = "",
     cross_fit: Annotated[
         int, typer.Option("--cross-fit", help="Check each group with what K-1 of K folds say.")
     ] = 5,
@@ -141,11 +145,10 @@ def audit(
     * `bench2robust contracts audit runs/faulty --contract contract.json --results delivered`
     """
     how = reading(field, skip_bad, "auto", tool, results)
+    mining = Mining(profile, read_extensions(extensions))
     passes = 1 if contract else 2 if per_tool is None else 1 + 2 * seeds
     with open_traces(sources, how, "traces", passes) as (traces, progress):
-        found = _audit(
-            only_samples(traces), contract, profile, cross_fit, per_tool, seeds, progress
-        )
+        found = _audit(only_samples(traces), contract, mining, cross_fit, per_tool, seeds, progress)
     if as_json:
         print_json(audit_values(found))
     else:
@@ -155,7 +158,7 @@ def audit(
 def _audit(
     traces: Traces,
     contract: Path | None,
-    profile: str,
+    mining: Mining,
     folds: int,
     per_tool: int | None,
     seeds: int,
@@ -166,7 +169,7 @@ def _audit(
     if per_tool is None:
         if not 2 <= folds <= 100:
             raise UsageError(f"--cross-fit {folds}: give 2 to 100 folds.")
-        return audit_folds(traces, folds, profile, progress)
+        return audit_folds(traces, folds, mining, progress)
     if per_tool < 1 or not 1 <= seeds <= 1000:
         raise UsageError(f"--per-tool {per_tool}, --seeds {seeds}: give 1 or more of each.")
-    return audit_split(traces, per_tool, range(seeds), profile, progress)
+    return audit_split(traces, per_tool, range(seeds), mining, progress)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bench2robust.cli.contracts.options import (
+    ExtensionsOption,
     FieldOption,
     JsonOption,
     KindOption,
@@ -21,6 +22,7 @@ from bench2robust.cli.contracts.options import (
     reading,
     write_file,
 )
+from bench2robust.cli.contracts.options import extensions as read_extensions
 from bench2robust.cli.show import print_tables
 from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.contracts.mining import mine as mine_traces
@@ -36,6 +38,7 @@ def mine(
     sources: SourcesArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="The contract to write (.json).")],
     profile: ProfileOption = "strict",
+    extensions: ExtensionsOption = "",
     cross_fit: Annotated[
         int,
         typer.Option(
@@ -72,10 +75,10 @@ def mine(
         raise UsageError(f"--cross-fit {cross_fit}: give 2 to 100 folds, or leave it out.")
     if workers < 1:
         raise UsageError(f"--workers {workers}: give 1 or more.")
-    chosen = load_profile(profile)
+    chosen, further = load_profile(profile), read_extensions(extensions)
     how = reading(field, skip_bad, kind, tool, results)
     with open_traces(sources, how, "traces") as (traces, progress):
-        miner = mine_traces(traces, max(cross_fit, 1), workers, progress)
+        miner = mine_traces(traces, max(cross_fit, 1), workers, further, progress)
     declared = declared_contract(traces.declared)
     contract = combined(miner.finalise(chosen), declared)
     registries = [combined(c, declared) for c in miner.registries(chosen)] if cross_fit else []

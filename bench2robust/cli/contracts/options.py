@@ -15,10 +15,12 @@ from bench2robust.cli.show import print_error, progress_bar
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.contracts.traces import Progress, Reading, Results, Traces
 from bench2robust.evaluation.files import replace_file
+from bench2robust.monitors.extensions import EXTENSIONS, extension
 from bench2robust.monitors.sources import Fields, check_kind
 
 __all__ = [
     "ContractOption",
+    "ExtensionsOption",
     "FieldOption",
     "GoldenOption",
     "JsonOption",
@@ -29,6 +31,7 @@ __all__ = [
     "SkipBadOption",
     "SourcesArgument",
     "ToolOption",
+    "extensions",
     "only_samples",
     "open_traces",
     "print_json",
@@ -74,6 +77,13 @@ ResultsOption: TypeAlias = Annotated[
     typer.Option(help="Of a run's episodes: what tools really returned (executed), or what the "
                  "agent saw (delivered)."),
 ]  # fmt: skip
+ExtensionsOption: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        help="Further classes to mine, separated by commas, or all: "
+        f"{', '.join(sorted(EXTENSIONS))}. [default: none]"
+    ),
+]
 SkipBadOption: TypeAlias = Annotated[
     bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read; they are counted.")
 ]
@@ -81,6 +91,16 @@ ToolOption: TypeAlias = Annotated[
     str | None,
     typer.Option(help="The tool of an export or a lone schema; by default the file's name."),
 ]
+
+
+def extensions(text: str) -> tuple[str, ...]:
+    """Return the extension classes that an option names.
+
+    Raises:
+        UnknownNameError: there is no such class.
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    return tuple(EXTENSIONS) if names == ["all"] else tuple(extension(n).code for n in names)
 
 
 def reading(

@@ -20,7 +20,14 @@ from bench2robust.monitors.contract import Contract
 from bench2robust.monitors.miner import fold_of
 from bench2robust.monitors.sources import Sample
 
-__all__ = ["Audit", "audit_contract", "audit_folds", "audit_split"]
+__all__ = ["Audit", "Mining", "audit_contract", "audit_folds", "audit_split"]
+
+
+class Mining(NamedTuple):
+    """How contracts are mined: the admission profile, and extension classes to mine as well."""
+
+    profile: str = "strict"
+    extensions: tuple[str, ...] = ()
 
 
 class Audit(NamedTuple):
@@ -50,10 +57,10 @@ def audit_contract(traces: Traces, contract: Contract, progress: Progress) -> Au
     return Audit(firings, "a given contract", *_sizes([contract]))
 
 
-def audit_folds(traces: Traces, folds: int, profile: str, progress: Progress) -> Audit:
+def audit_folds(traces: Traces, folds: int, mining: Mining, progress: Progress) -> Audit:
     """Check every sample against the registry that was mined without its fold."""
-    miner = mine(traces, folds, progress=progress)
-    registries = miner.registries(profile)
+    miner = mine(traces, folds, extensions=mining.extensions, progress=progress)
+    registries = miner.registries(mining.profile)
     checkers = [Checker(registry) for registry in registries]
     firings = Firings()
     for observed in traces.observed(progress):
@@ -63,7 +70,7 @@ def audit_folds(traces: Traces, folds: int, profile: str, progress: Progress) ->
 
 
 def audit_split(
-    traces: Traces, per_tool: int, seeds: Sequence[int], profile: str, progress: Progress
+    traces: Traces, per_tool: int, seeds: Sequence[int], mining: Mining, progress: Progress
 ) -> Audit:
     """Mine from ``per_tool`` samples of each tool and check all samples of other groups.
 
@@ -76,8 +83,8 @@ def audit_split(
     for seed in seeds:
         parts = {tool: _Split(tool, counts, per_tool, seed) for tool, counts in groups.items()}
         short |= {tool for tool, part in parts.items() if not part.holds_out}
-        miner = mine_samples(_training(traces.samples(progress), parts))
-        contract = miner.finalise(profile)
+        miner = mine_samples(_training(traces.samples(progress), parts), 1, mining.extensions)
+        contract = miner.finalise(mining.profile)
         held_out = _held_out(traces.observed(progress), parts)
         for found in check_all(contract, held_out):
             total.add(contract, found)

@@ -166,12 +166,15 @@ def where(invariant: Invariant) -> str:
 
 
 def invariant_of(contract: Contract, tool: str, violation: Violation) -> Invariant | None:
-    """Return the invariant that a violation breaks, as far as code and path tell."""
+    """Return the invariant that a violation breaks, as far as code and path tell.
+
+    If no path fits, it is the first of the code, so that whatever data fill paths with, no more is
+    counted than there are invariants.
+    """
     place = violation.path.split("/")[1:]
-    for invariant in contract.tools.get(tool, ()):
-        if invariant.code == violation.code and _breaks(invariant, place, violation):
-            return invariant
-    return None
+    own = [i for i in contract.tools.get(tool, ()) if i.code == violation.code]
+    fitting = (i for i in own if _breaks(i, place, violation))
+    return next(fitting, own[0] if own else None)
 
 
 def _breaks(invariant: Invariant, place: Sequence[str], violation: Violation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
@@ -24,12 +24,14 @@ class _Work(NamedTuple):
     fields: Fields
     skip_bad: bool
     folds: int
+    extensions: tuple[str, ...]
 
 
 def mine(
     traces: Traces,
     folds: int = 1,
     workers: int = 1,
+    extensions: Sequence[str] = (),
     progress: Callable[[int], None] = lambda done: None,
 ) -> Miner:
     """Return a miner that has seen every sample; the result does not depend on ``workers``.
@@ -37,19 +39,22 @@ def mine(
     Args:
         folds: parts for cross-fit registries; 1 for none.
         workers: processes; only files of JSON lines can be shared among them.
+        extensions: codes of extension classes to mine as well.
 
     Raises:
         DataError: lines cannot be read and are not to be skipped.
         InfrastructureError: a worker process was killed.
     """
     if workers > 1 and traces.only_lines:
-        return _mine_apart(traces, folds, workers, progress)
-    return mine_samples(traces.samples(progress), folds)
+        return _mine_apart(traces, folds, workers, tuple(extensions), progress)
+    return mine_samples(traces.samples(progress), folds, extensions)
 
 
-def mine_samples(samples: Iterable[Sample], folds: int = 1) -> Miner:
+def mine_samples(
+    samples: Iterable[Sample], folds: int = 1, extensions: Sequence[str] = ()
+) -> Miner:
     """Return a miner that has seen these samples."""
-    miner = Miner(folds)
+    miner = Miner(folds, extensions)
     for sample in samples:
         miner.add(sample.tool, sample.arguments, sample.response, sample.group)
     return miner
@@ -59,12 +64,13 @@ def _mine_apart(
     traces: Traces,
     folds: int,
     workers: int,
+    extensions: tuple[str, ...],
     progress: Callable[[int], None],
 ) -> Miner:
     reading = traces.reading
     parts = parts_of(traces.files, workers * _PIECES)
-    work = [_Work(p, reading.fields, reading.skip_bad, folds) for p in parts]
-    total = Miner(folds)
+    work = [_Work(p, reading.fields, reading.skip_bad, folds, extensions) for p in parts]
+    total = Miner(folds, extensions)
     traces.bad = BadLines(reading.skip_bad)
     # Spawned, not forked: a fork copies locks that other threads hold.
     try:
@@ -85,4 +91,4 @@ def _mine_apart(
 def _mine_part(work: _Work) -> tuple[dict[str, Any], BadLines]:
     bad = BadLines(skip=True)  # refused by the parent, which knows the numbers of the lines
     samples = file_samples(work.part, work.fields, bad)
-    return mine_samples(samples, work.folds).to_json(), bad
+    return mine_samples(samples, work.folds, work.extensions).to_json(), bad

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench2robust.evaluation.contracts.audit import audit_contract, audit_folds, audit_split
+from bench2robust.evaluation.contracts.audit import Mining, audit_contract, audit_folds, audit_split
 from bench2robust.evaluation.contracts.firing import Firings, Found, Share, bounded, place_of
 from bench2robust.evaluation.contracts.mining import mine_samples
 from bench2robust.evaluation.contracts.traces import Observed, Traces
@@ -28,8 +28,8 @@ def test_clean_calls_do_not_fire_however_they_are_held_out(
     shop: Any, jsonl: Callable[..., Path]
 ) -> None:
     traces = Traces([jsonl("x.jsonl", shop(400))])
-    for audit in (audit_folds(traces, 5, "strict", silent),
-                  audit_split(traces, 100, range(3), "strict", silent)):  # fmt: skip
+    for audit in (audit_folds(traces, 5, Mining("strict"), silent),
+                  audit_split(traces, 100, range(3), Mining("strict"), silent)):  # fmt: skip
         assert audit.firings.micro.hits == 0 and audit.firings.micro.total >= 400
         assert audit.invariants["get_order"] > 10
 
@@ -44,7 +44,7 @@ def test_each_sample_is_checked_by_what_was_mined_without_its_group(
         if row["group"] == odd:
             row["response"]["status"] = "odd"
     traces = Traces([jsonl("x.jsonl", rows)])
-    firings = audit_folds(traces, 5, "paper", silent).firings
+    firings = audit_folds(traces, 5, Mining("paper"), silent).firings
     fires = {p for p in firings.places if p[1] == "unseen_category"}
     assert firings.places["get_order", "unseen_category", "/status"] == 2
     assert fires == {("get_order", "unseen_category", "/status")}
@@ -58,11 +58,11 @@ def test_a_split_mines_the_number_and_holds_out_the_other_groups(
 ) -> None:
     rare = {"tool": "rare", "args": {}, "response": {"a": 1}, "group": "r"}
     traces = Traces([jsonl("x.jsonl", [*shop(100), rare])])
-    audit = audit_split(traces, 45, range(4), "paper", silent)
+    audit = audit_split(traces, 45, range(4), Mining("paper"), silent)
     assert audit.training == {"get_order": 45.0} and audit.short == ("rare",)
     # 45 of groups of two: 23 groups are for training, so 54 samples of 100 are held out.
     assert audit.firings.micro.total == 4 * 54
-    again = audit_split(traces, 45, range(4), "paper", silent)
+    again = audit_split(traces, 45, range(4), Mining("paper"), silent)
     assert again == audit
 
 
@@ -92,6 +92,7 @@ TABLE = Contract(
         ("learned_type_mismatch", "/by_id/x", "/by_id/**"),
         ("missing_learned_field", "/a~1b*", "/a~1b~2"),
         ("nonpositive_value", "/unknown/3", "/unknown/3"),
+        ("missing_learned_field", "/none/of/these", "/a~1b~2"),
     ],
 )
 def test_a_violation_is_counted_under_its_invariant(code: str, path: str, at: str) -> None:

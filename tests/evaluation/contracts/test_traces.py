@@ -90,7 +90,7 @@ def test_two_processes_mine_what_one_does(shop: Any, jsonl: Callable[..., Path])
     for workers in (1, 2):
         progress: list[int] = []
         traces = Traces(paths)
-        miner = mine(traces, 3, workers, progress.append)
+        miner = mine(traces, 3, workers, progress=progress.append)
         texts.append([contract_text(c) for c in (miner.finalise("paper"), *miner.registries())])
         assert sum(progress) == traces.size
     assert texts[0] == texts[1] and "affine" in texts[0][0]
