@@ -55,6 +55,22 @@ def test_too_many_excluded_cells_fail_the_check(cli: Any) -> None:
     assert done.code == 0
 
 
+def test_certify_takes_a_configuration_and_rehearses(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        "agents: [scripted:naive]\nmodes: [clean]\ntasks: test:3\nseeds: [7]\nfaults: {budget: 1}\n"
+    )
+    command = ("certify", "--config", "eval.yaml", "--scenarios", "S1,S2", "--out", "proofs")
+    done = cli(*command, "--dry-run")
+    assert done.code == 0 and not (tmp_path / "proofs").exists()
+    for part in ("3 tasks", "modes     inject, inject_alt", "B=1", "seeds     7", "cells     6"):
+        assert part in done.out
+    assert cli(*command).code == 0
+    lines = (tmp_path / "proofs/certificates.jsonl").read_text().splitlines()
+    proofs = [json.loads(line) for line in lines]
+    assert {(p["scenario"], p["seed"]) for p in proofs} == {("S1", 7), ("S2", 7)}
+    assert len(proofs) == 6
+
+
 def test_certify_knows_three_scenarios(cli: Any) -> None:
     done = cli("certify", "--scenarios", "S1,s2")
     assert done.code == 2 and "'S2'" in done.err

@@ -23,7 +23,7 @@ def test_a_model_that_follows_the_script_gives_the_scripts_episodes(
     fake: Any, play: Any, tmp_path: Path
 ) -> None:
     agents = "chat:plan,scripted:retry"
-    with fake.Server(policy=fake.either_policy) as server:
+    with fake.Server(policy=fake.any_policy) as server:
         result = play(tmp_path / "run", server.url, agents=agents, users=USERS, tasks=4)
     assert (result.total, result.broken) == (32, 0)
     records = list(read_records(result.folder))
