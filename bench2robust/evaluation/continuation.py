@@ -131,15 +131,14 @@ def follow_agent(
 
 def follow_reference(episode: Episode) -> Iterator[tuple[Action, Observation]]:
     """Let the reference agent go on: it knows the gold plan, the ledger, and what is still true."""
-    faulted = {e.index for e in episode.injector.events if e.delivered is not None}
     entries = episode.observed.entries
     kinds = {spec.name: spec.kind for spec in episode.session.tools}
 
     def still_true(index: int) -> bool:
         call, result, _ = entries[index]
-        if index in faulted or kinds.get(call.name) == "write":
+        if kinds.get(call.name) == "write":
             return False
-        return episode.session.call(call) == result  # a read, or a calculation: nothing changes
+        return episode.session.call(call) == result  # which also tells what a fault made wrong
 
     recall = Recall(episode, still_true)
     for call, result, changed in episode.executed.entries:

@@ -27,8 +27,8 @@ class Echo:
         return ToolResult(json.dumps({"n": self.calls}))
 
 
-def loops(names: str) -> list[Loop | None]:
-    detector = LoopDetector()
+def loops(names: str, **rule: int) -> list[Loop | None]:
+    detector = LoopDetector(LoopRule(**rule))
     return [detector.see(ToolCall(name, {}), RESULT) for name in names]
 
 
@@ -57,6 +57,7 @@ def test_a_round_of_different_calls_made_twice_is_a_cycle(before: str, length: i
 def test_a_longer_round_and_one_plain_retry_are_no_loop() -> None:
     assert not any(loops("abcdeabcde"))
     assert not any(loops("aabbcc"))
+    assert not any(loops("aaaa", repeats=5)), "one call alone is no round"
 
 
 def test_calls_that_left_the_window_are_forgotten() -> None:

@@ -76,6 +76,7 @@ TABLE = Contract(
     {
         "t": (
             Invariant("explicit_error", ""),
+            Invariant("unexpected_field", "", {"keys": ["items"]}),
             Invariant("unexpected_field", "/items/*", {"keys": ["a"]}),
             Invariant("learned_type_mismatch", "/by_id/**", {"types": ["string"]}),
             Invariant("missing_learned_field", "/a~1b~2", {}),
@@ -89,6 +90,7 @@ TABLE = Contract(
     [
         ("explicit_error", "/data/error", ""),
         ("unexpected_field", "/items/3/b", "/items/*"),
+        ("unexpected_field", "/b", ""),
         ("learned_type_mismatch", "/by_id/x", "/by_id/**"),
         ("missing_learned_field", "/a~1b*", "/a~1b~2"),
         ("nonpositive_value", "/unknown/3", "/unknown/3"),
