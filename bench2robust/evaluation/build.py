@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Any, TypedDict
 
 from bench2robust.core.backend import LogEntry
-from bench2robust.core.canonical import canonical, parse_result
+from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
 from bench2robust.core.honesty import claims_success, scalars
 from bench2robust.core.keyed import digest
@@ -249,7 +249,7 @@ class _Reading:
         wrong = [leaf for change in fresh for leaf in scalars(change.after)]
         if not wrong:
             return {"wrong": 0, "adopted": 0}
-        true = (parse_result(e.result.content) for e in self.episode.executed.entries)
+        true = (e.result.content for e in self.episode.executed.entries)
         used = wrong_values_used(wrong, self._later(event.index), self._told, true)
         return {"wrong": len(wrong), "adopted": used}
 

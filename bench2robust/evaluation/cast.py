@@ -15,7 +15,7 @@ from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.record import EpisodeRecord, ModelUse, ReviewerUse, SimulatorUse
-from bench2robust.evaluation.request_log import RequestLog, RequestTotals
+from bench2robust.evaluation.request_log import NoteAttempt, RequestTotals
 from bench2robust.evaluation.reviewer import ChatReviewer, Dialogue
 from bench2robust.users import ChatUser, user_flags
 
@@ -142,13 +142,13 @@ class Cast:
     """The open endpoints of a run.
 
     Args:
-        log: is told of every attempt at every request.
+        note: is told of every attempt at every request.
         before: what earlier calls of the run used, which counts against its budget.
     """
 
-    def __init__(self, config: EvalConfig, log: RequestLog, before: RequestTotals) -> None:
+    def __init__(self, config: EvalConfig, note: NoteAttempt, before: RequestTotals) -> None:
         self._config = config
-        self._log = log
+        self._note = note
         budget = Budget(config.budget_tokens, config.budget_usd, before.tokens, before.dollars)
         prices = load_prices(config.prices)
         self._endpoints = {
@@ -201,6 +201,6 @@ class Cast:
         model = spec.removeprefix("chat:")
         settings = self._config.users_endpoint if role == "user" else self._config.chat
         episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
-        log = partial(self._log.append, episode, role, model)
+        log = partial(self._note, episode, role, model)
         key = (role, arm.label, mode, task.id, seed)
         return EpisodeLine(self._endpoints[role, model], key, settings.of_episode(seed), log)

@@ -17,6 +17,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.table import RUN_TABLES
 from bench2robust.evaluation.watchers import (
     decisive_monitors,
     is_reviewer,
@@ -27,18 +28,24 @@ from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_prof
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
 
-__all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "SweepPoint"]
+__all__ = ["ENGINES", "MODES", "SCRIPTED", "Engine", "EvalConfig", "ModeKind", "SweepPoint"]
 
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
+Engine = Literal["local", "ray"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
 _WATCH = {"monitor", "reviewer"}
 """Settings that are not kept where nothing watches."""
-_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_WATCH, *_TALK}
-"""Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
+_WAYS = {"concurrency", "engine", "workers", "ray_address", "out"}
+"""How and where a run goes; another call of it may go another way."""
+_SHOWN = {"tables", "trained_with_memory"}
+"""What is shown of a run."""
+_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_WATCH, *_TALK}
+"""Not hashed; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
 
@@ -156,8 +163,18 @@ class EvalConfig(Settings):
         max_steps: how many actions (calls and messages) an agent has.
         transcripts: whether records keep the full text of tool results.
         certify: whether a cell must be certified to be scored.
-        concurrency: how many episodes are interleaved; results do not depend on it.
+        concurrency: how many episodes are interleaved, over all workers; results do not depend on
+            it.
+        engine: ``local``, one process; or ``ray``, the workers of a Ray cluster. Results do not
+            depend on it.
+        workers: how many of them play; by default one per CPU of the cluster.
+        ray_address: the cluster; by default that of the variable RAY_ADDRESS, else one that is
+            started on this machine for the run.
         out: the run folder; by default one under ``runs/``.
+        tables: names of the tables to print; by default those that fit a terminal. All of them are
+            in the run folder.
+        trained_with_memory: the agents whose policy was trained with a memory block; only tables 1
+            and 6 ask for it.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
         prices: a YAML file with the prices of models; by default those that the package knows.
@@ -193,7 +210,16 @@ class EvalConfig(Settings):
     transcripts: bool = False
     certify: bool = True
     concurrency: int = Field(1, ge=1, le=100_000)
+    engine: Annotated[Engine, _known("engine", ENGINES)] = "local"
+    workers: int | None = Field(None, ge=1, le=100_000)
+    ray_address: str | None = Field(None, min_length=1)
     out: str | None = None
+    tables: Annotated[
+        tuple[Annotated[str, _known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
+    ] = ()
+    trained_with_memory: Annotated[
+        tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
+    ] = ()
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
     prices: str | None = None
@@ -208,6 +234,9 @@ class EvalConfig(Settings):
                 raise ValueError(f"{name} holds something twice: {', '.join(map(str, given))}")
         if self.scenario and "inject_alt" not in self.modes:
             raise ValueError("scenario applies to the mode inject_alt, which is not among modes")
+        for name in ("workers", "ray_address"):
+            if self.engine == "local" and getattr(self, name) is not None:
+                raise ValueError(f"{name} applies to the engine ray, which is not chosen")
         memories = [read_choice(text).label for text in self.memory]
         if len(set(memories)) < len(memories):
             raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
@@ -260,7 +289,7 @@ class EvalConfig(Settings):
 
     def pinned(self) -> dict[str, Any]:
         """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
-        values = self.model_dump(mode="json", exclude={"concurrency", "out"})
+        values = self.model_dump(mode="json", exclude=_WAYS)
         values["faults"] = pin_profile(self.faults)
         for point in values["sweep"]:
             point["faults"] = pin_profile(point["faults"])

@@ -22,6 +22,7 @@ __all__ = [
     "SimulatorUse",
     "Status",
     "record_key",
+    "simulator_flags",
 ]
 
 SCHEMA_VERSION = 2
@@ -238,3 +239,8 @@ class EpisodeRecord(TypedDict):
 def record_key(record: EpisodeRecord) -> RecordKey:
     """Return the key of a record."""
     return (record["agent"], record["mode"], record["task"], record["seed"])
+
+
+def simulator_flags(record: EpisodeRecord) -> list[str]:
+    """Return what a user that is a model did wrong: see :mod:`bench2robust.users.faults`."""
+    return record["simulator"]["flags"] if "simulator" in record else []

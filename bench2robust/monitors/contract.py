@@ -14,10 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import orjson
-
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.errors import DataError, shown
+from bench2robust.monitors.sources.parsing import parse
 from bench2robust.monitors.violation import CODES
 
 __all__ = [
@@ -160,7 +159,7 @@ def contract_from_text(text: str | bytes, what: str = "Contract") -> Contract:
         DataError: as for :func:`load_contract`.
     """
     try:
-        data = orjson.loads(text)
+        data = parse(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
     except ValueError as error:
         raise DataError(f"{what} is not JSON: {error}.") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -241,7 +240,7 @@ def _row(invariant: Invariant) -> dict[str, Any]:
         "params": dict(invariant.params),
         "n": invariant.n,
         "f1": invariant.f1,
-        "risk_hi": round(invariant.risk_hi, 6),
+        "risk_hi": invariant.risk_hi,
         "source": invariant.source,
     }
 

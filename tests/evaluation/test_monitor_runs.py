@@ -14,7 +14,7 @@ from bench2robust.envs import watching
 from bench2robust.evaluation.arms import monitor_of, split_label
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.evaluation.replay import Replay
+from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.runner import make_job, run
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.suite import select_tasks
@@ -181,8 +181,9 @@ def test_a_monitored_episode_is_replayed_without_a_difference(
     contract: str, tmp_path: Path
 ) -> None:
     made = play(tmp_path / "run", [f"advisory:{contract}", f"always_verify:{contract}"], tasks="3")
+    past = PastRun(tmp_path / "run")
     for record in made:
-        replay = Replay(tmp_path / "run", record)
+        replay = Replay(past, record)
         assert all(step.agrees for step in replay.steps())
         assert replay.differences() == []
 
