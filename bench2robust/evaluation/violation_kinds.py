@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench2robust.core.canonical import Json, same_json
-from bench2robust.core.paths import Path, leaves, matches
+from bench2robust.core.paths import Path, Pattern, leaves, matches
 from bench2robust.core.types import ResultFields
 from bench2robust.injectors.events import Change
 from bench2robust.injectors.kernels.incidents.leaves import is_number, status_like
@@ -43,9 +43,18 @@ def kinds_of(
     named = [leaf for _, leaf in leaves(dict(arguments))]
     found = {_kind(fields, named, change) for change in changes}
     pair = conserved(fields, true)
-    if pair is not None and conserved(ResultFields(amounts=pair), delivered) is None:
+    if pair is not None and _broken(pair, delivered):
         found.add("conservation")
     return [kind for kind in KINDS if kind in found]
+
+
+def _broken(pair: tuple[Pattern, Pattern], delivered: Json) -> bool:
+    """Say whether two sums differ; an emptied list breaks none, for it leaves nothing to sum."""
+    numbers = [path for path, leaf in leaves(delivered) if is_number(leaf)]
+    both = all(
+        any(len(path) == len(side) and matches(side, path) for path in numbers) for side in pair
+    )
+    return both and conserved(ResultFields(amounts=pair), delivered) is None
 
 
 def _kind(fields: ResultFields, named: Sequence[Json], change: Change) -> str:

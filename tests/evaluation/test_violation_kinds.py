@@ -38,7 +38,7 @@ ORDER: dict[str, Any] = {
         (("items", 0, "price"), 0.0, ["nonpositive", "conservation"]),
         (("items", 0, "price"), 11.0, ["conservation", "number"]),
         (("count",), 4, ["number"]),
-        (("items",), [], ["conservation", "emptied"]),
+        (("items",), [], ["emptied"]),
         (("items",), [{"price": 10.0}], ["conservation", "shortened"]),
         (("note",), "", ["emptied"]),
         (("note",), "no thanks", ["text"]),
