@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, memory, replay, report
+from bench2robust.cli import certify, compare, contracts, eval, inspect, memory, replay, report
 
 __all__ = ["app"]
 
@@ -21,6 +21,7 @@ app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
 app.add_typer(memory.app)
+app.add_typer(contracts.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)

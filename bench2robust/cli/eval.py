@@ -82,6 +82,13 @@ def evaluate(
             "placebo, with +online and :FILE; or a file."
         ),
     ] = None,
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            help="Outcome monitors, separated by commas: none, auto or a contract file for "
+            "receipts; or arms such as baseline, generic, placebo, with :FILE."
+        ),
+    ] = None,
     scenario: Annotated[
         str | None, typer.Option(help="S1, S2 or S3 for every inject_alt episode.")
     ] = None,
@@ -130,6 +137,7 @@ def evaluate(
     * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
     * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
+    * `bench2robust eval --agent scripted:receipt --faults incidents --monitor baseline,auto`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
     * `bench2robust eval --seeds 20 --engine ray --workers 8`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
@@ -144,6 +152,7 @@ def evaluate(
         "budget_usd": budget_usd,
         "modes": modes,
         "memory": memory,
+        "monitor": monitor,
         "scenario": scenario,
         "seeds": seeds,
         "tasks": tasks,
@@ -181,6 +190,7 @@ def _plan(job: Job) -> dict[str, str]:
         "domain": tasks_of(job),
         "agents": ", ".join(config.agents),
         "memory": ", ".join(config.memory),
+        "monitor": ", ".join(config.monitor),
         "modes": ", ".join(mode.name for mode in job.modes),
         "faults": faults_of(job),
         "seeds": ", ".join(map(str, config.seeds)),

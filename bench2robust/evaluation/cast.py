@@ -14,13 +14,22 @@ from bench2robust.envs.episode import Episode
 from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.config import EvalConfig
-from bench2robust.evaluation.record import EpisodeRecord, ModelUse, SimulatorUse
+from bench2robust.evaluation.record import EpisodeRecord, ModelUse, ReviewerUse, SimulatorUse
 from bench2robust.evaluation.request_log import NoteAttempt, RequestTotals
+from bench2robust.evaluation.reviewer import ChatReviewer, Dialogue
 from bench2robust.users import ChatUser, user_flags
 
-__all__ = ["ActingModel", "Cast", "TalkingModel", "check_cast", "note_models"]
+__all__ = [
+    "ActingModel",
+    "Cast",
+    "ReviewingModel",
+    "TalkingModel",
+    "check_cast",
+    "note_models",
+    "note_review",
+]
 
-Role = Literal["agent", "user"]
+Role = Literal["agent", "user", "reviewer"]
 
 
 def check_cast(config: EvalConfig) -> None:
@@ -44,9 +53,10 @@ def _roles(config: EvalConfig) -> list[tuple[Role, str, ChatSettings]]:
     """Return every model with its role and endpoint."""
     agents = [("agent", spec, config.chat) for spec in config.agents]
     users = [("user", spec, config.users_endpoint) for spec in config.users]
+    reviewers = [("reviewer", config.reviewing, config.chat)]
     return [
         (role, spec.removeprefix("chat:"), settings)  # type: ignore[misc]
-        for role, spec, settings in agents + users
+        for role, spec, settings in agents + users + reviewers
         if is_chat(spec)
     ]
 
@@ -64,6 +74,26 @@ class TalkingModel(NamedTuple):
     simulator: ChatUser
     line: EpisodeLine
     name: str
+
+
+class ReviewingModel(NamedTuple):
+    """A reviewer of one episode that is a model, and its line to it."""
+
+    reviewer: ChatReviewer
+    line: EpisodeLine
+
+
+def note_review(
+    record: EpisodeRecord, arm: Arm, dialogue: Dialogue, model: ReviewingModel | None
+) -> None:
+    """Add to a record what the reviewer of its calls did and used."""
+    record["reviewer"] = ReviewerUse(
+        name=arm.reviewer,
+        reviews=dialogue.reviews,
+        sent_back=dialogue.sent_back,
+        tokens=0 if model is None else model.line.spending.tokens,
+        cost=0.0 if model is None else _dollars(model.line),
+    )
 
 
 def note_models(
@@ -158,11 +188,18 @@ class Cast:
         line = self._line("user", arm.user, arm, task, mode, seed)
         return TalkingModel(ChatUser(task.user, line), line, arm.user)
 
+    def reviewer(self, brief: Brief, arm: Arm, mode: str, seed: int) -> ReviewingModel | None:
+        """Return the reviewer of an episode, if it is a model."""
+        if not is_chat(arm.reviewer):
+            return None
+        line = self._line("reviewer", arm.reviewer, arm, brief.task, mode, seed)
+        return ReviewingModel(ChatReviewer(brief, line), line)
+
     def _line(
         self, role: Role, spec: str, arm: Arm, task: Task, mode: str, seed: int
     ) -> EpisodeLine:
         model = spec.removeprefix("chat:")
-        settings = self._config.chat if role == "agent" else self._config.users_endpoint
+        settings = self._config.users_endpoint if role == "user" else self._config.chat
         episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
         log = partial(self._note, episode, role, model)
         key = (role, arm.label, mode, task.id, seed)
