@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
-Kind = Literal["eval", "certify"]
+Kind = Literal["eval", "certify", "train"]
 _FIELDS: dict[str, type] = {
     "kind": str,
     "schema": int,
