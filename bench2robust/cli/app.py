@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, memory, replay, report
+from bench2robust.cli import (
+    certify,
+    compare,
+    contracts,
+    eval,
+    inspect,
+    launch,
+    memory,
+    replay,
+    report,
+    train,
+)
 
 __all__ = ["app"]
 
@@ -17,10 +28,13 @@ app = typer.Typer(
 )
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
+app.command()(train.train)
+app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
 app.add_typer(memory.app)
+app.add_typer(contracts.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench2robust.core.errors import DataError, UsageError
+from bench2robust.evaluation.arms import split_label, without_user
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 from bench2robust.evaluation.report.pack import ArmKey, Packer
@@ -109,7 +110,7 @@ def _arms(runs: Sequence[Run], found: Iterable[ArmKey]) -> tuple[Arm, ...]:
     """Order arms by run, then as the run's configuration has them, and name them."""
     configured = [list(run.manifest["config"].get("agents", ())) for run in runs]
     places = {
-        (run, name): (run, configured[run].index(name) if name in configured[run] else 0, name)
+        (run, name): (run, _place(configured[run], without_user(split_label(name)[0])), name)
         for run, name in found
     }
     shared = Counter(name for _, name in places)
@@ -128,6 +129,10 @@ def _brief(name: str, names: Iterable[str]) -> str:
 
 _PATH = re.compile(r"\Acheckpoint:[^+]*/(?=[^/+]+/[^/+]+)")
 """All folders of a path but the last two; what follows a plus is no path."""
+
+
+def _place(agents: list[str], name: str) -> int:
+    return agents.index(name) if name in agents else 0
 
 
 def _labelled(

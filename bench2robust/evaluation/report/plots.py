@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import floor, log10
 
+from bench2robust.evaluation.mode_titles import mode_title
 from bench2robust.evaluation.report.figures import Effort, Gap, Panel, Point
 from bench2robust.evaluation.report.html import Html, join, tag
 from bench2robust.evaluation.report.svg import (
@@ -19,7 +20,6 @@ from bench2robust.evaluation.report.svg import (
     percent_axis,
     text,
 )
-from bench2robust.evaluation.tables import mode_title
 
 __all__ = ["agent_legend", "bar_plot", "curve_plot", "effort_plot", "gap_plot", "mode_legend"]
 

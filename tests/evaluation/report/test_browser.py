@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from chromium import Chromium, find_chromium
 
+from bench2robust.evaluation.metrics import passed
 from bench2robust.evaluation.report import write_report
-from bench2robust.evaluation.report.pack import passed
 from bench2robust.evaluation.store import read_records
 
 READY = "document.documentElement.dataset.ready"

@@ -58,10 +58,24 @@ function printJson(out, node, changed, indent) {
   out.append("  ".repeat(indent), node.close);
 }
 
+// The raw result inside a receipt's envelope, at the paths that it has by itself.
+function unwrapped(node) {
+  const raw = node.items?.find(({ key }) => key === '"tool_result"');
+  if (!raw || node.items.length !== 2 || node.items[1].key !== '"outcome_contract"') return node;
+  return moved(raw.value);
+}
+
+function moved(node) {
+  const path = node.path.replace(/^\.tool_result/, "");
+  const items = node.items?.map(({ key, value }) => ({ key, value: moved(value) }));
+  return { ...node, path, items };
+}
+
 function resultBlock(content, changed) {
   const block = el("pre", { tabindex: "0", class: "result" });
-  const node = parseJson(content);
-  if (node) printJson(block, node, changed, 0);
+  const [raw] = content.split("\n\n[OUTCOME CONTRACT ADVISORY] ");
+  const node = parseJson(raw);
+  if (node) printJson(block, unwrapped(node), changed, 0);
   else if (changed.has("$")) markChanged(block, changed.get("$"), content);
   else block.append(content);
   return block;
@@ -113,8 +127,13 @@ function diffTable(changes) {
   return el("table", { class: "diff" }, el("thead", {}, head), el("tbody", {}, ...rows));
 }
 
-// A monitor's receipt travels in the result: {"tool_result": …, "outcome_contract": …}.
+// A monitor's receipt travels in the result: {"tool_result": …, "outcome_contract": …}, or as text
+// behind it.
 function receiptBox(content) {
+  const [, advice] = content.split("\n\n[OUTCOME CONTRACT ADVISORY] ");
+  if (advice !== undefined) {
+    return el("div", { class: "receipt" }, el("strong", {}, "Receipt"), el("p", {}, advice));
+  }
   let receipt;
   try { receipt = JSON.parse(content)?.outcome_contract; } catch { return null; }
   if (receipt === undefined) return null;
