@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, launch, memory, replay, report, train
+from bench2robust.cli import (
+    certify,
+    compare,
+    contracts,
+    eval,
+    inspect,
+    launch,
+    memory,
+    replay,
+    report,
+    train,
+)
 
 __all__ = ["app"]
 
@@ -23,6 +34,7 @@ app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
 app.add_typer(memory.app)
+app.add_typer(contracts.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)
