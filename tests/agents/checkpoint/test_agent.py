@@ -22,7 +22,7 @@ from bench2robust.core.errors import DataError, UsageError
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import read_manifest
-from bench2robust.evaluation.replay import Replay
+from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.request_log import read_requests, request_totals
 from bench2robust.evaluation.runner import make_job
 from bench2robust.evaluation.store import EPISODES, read_records
@@ -48,7 +48,7 @@ def test_calls_in_its_own_format_are_made(looker: Path, play: Any, tmp_path: Pat
         assert record["model"]["estimated"] == 0 and record["cost"] is None
     totals = request_totals(result.folder)
     assert totals.answered == 27 and totals.tokens == sum(r["tokens"] for r in records)
-    replay = Replay(result.folder, records[-1])
+    replay = Replay(PastRun(result.folder), records[-1])
     assert all(step.agrees for step in replay.steps()) and not replay.differences()
 
 
@@ -174,7 +174,7 @@ def test_a_replay_needs_no_weights(looker: Path, play: Any, tmp_path: Path) -> N
     result = play(tmp_path / "run", model, tasks=1, modes="clean")
     shutil.rmtree(model)
     (record,) = read_records(result.folder)
-    replay = Replay(result.folder, record)
+    replay = Replay(PastRun(result.folder), record)
     assert all(step.agrees for step in replay.steps())
 
 
