@@ -20,15 +20,18 @@ from bench2robust.monitors.echoes import LEVELS, agreement, is_scalar
 from bench2robust.monitors.errors_told import ALARMING, CODE_KEYS, ERROR_KEYS, FLAG_KEYS, HTTP_ERROR
 from bench2robust.monitors.layout import Layout, Spot, arranged
 from bench2robust.monitors.lexicon import is_data_key
+from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import EACH, escape, occurrences, split, unescape
-from bench2robust.monitors.shape import KINDS
-from bench2robust.monitors.terms import Term, reader
+from bench2robust.monitors.readers import reader
+from bench2robust.monitors.terms import Term
 
 __all__ = ["Test", "compiled", "source_of"]
 
 Test = Callable[[Mapping[str, Json], Json], bool]
 """(arguments, result) -> whether the result is certainly clean."""
 
+_TABLE = 3
+"""From so many optional fields on a table is faster."""
 _MOST_LOOPS = 15
 """Python allows 20 nested blocks."""
 _KINDS = {name: kind for kind, name in KINDS.items()}
@@ -200,8 +203,12 @@ class _Writer:
                 self._refuse(depth, f"not {self._constant(spot.keys)}.issuperset({name})")
         if self._may_alarm(path):
             self._alarms(spot, name, path, depth)
+        many = self._many(spot, path)
+        if many:
+            self._table(many, name, depth, all(f.is_listed() for f in spot.fields.values()))
         for key, child in spot.fields.items():
-            self._field(spot, key, child, name, path, depth, loops)
+            if key not in many:
+                self._field(spot, key, child, name, path, depth, loops)
         self._add_up(spot, path, depth)
         if spot.every is not None:
             key, item = self._new("k"), self._new("v")
@@ -209,6 +216,37 @@ class _Writer:
             self._line(depth + 1, f"if data_key({key}):")
             self._line(depth + 2, "pass")
             self._spot(spot.every, item, f"{path}/**", depth + 2, loops + 1)
+
+    def _many(self, spot: Spot, path: str) -> dict[str, Spot]:
+        """Return the optional fields that a table can say all of, if they are many."""
+        found = {
+            key: child
+            for key, child in spot.fields.items()
+            if key not in spot.required and child.is_listed()
+            if f"{path}/{escape(key)}" not in self.named
+        }
+        return found if len(found) >= _TABLE else {}
+
+    def _table(self, fields: dict[str, Spot], name: str, depth: int, whole: bool) -> None:
+        """Write a look at the fields that there are, instead of at all that there may be.
+
+        Where all known fields are texts, whatever is none is left to the rules.
+        """
+        kinds = {key: _KINDS[min(f.types)] for key, f in fields.items() if f.types and not f.values}
+        domains = {key: frozenset(f.values) for key, f in fields.items() if f.values}
+        key, item, known = self._new("k"), self._new("v"), self._new("t")
+        self._line(depth, f"for {key}, {item} in {name}.items():")
+        if whole and {*kinds.values()} <= {str}:
+            if kinds:
+                self._refuse(depth + 1, f"{item}.__class__ is not str")
+            every = self._constant({**dict.fromkeys(kinds), **domains})
+            self._line(depth + 1, f"{known} = {every}.get({key})")
+            self._refuse(depth + 1, f"{known} is not None and {item} not in {known}")
+            return
+        for table, differs in ((kinds, f"{item}.__class__ is not"), (domains, f"{item} not in")):
+            if table:
+                self._line(depth + 1, f"{known} = {self._constant(table)}.get({key})")
+                self._refuse(depth + 1, f"{known} is not None and {differs} {known}")
 
     def _field(
         self, spot: Spot, key: str, child: Spot, name: str, path: str, depth: int, loops: int

@@ -54,6 +54,12 @@ class Spot:
                 spot = spot.fields.setdefault(unescape(step), Spot())
         return spot
 
+    def is_listed(self) -> bool:
+        """Say whether a type as in :meth:`is_plain`, or a domain of texts, is all that is asked."""
+        texts = self.values is not None and all(type(value) is str for value in self.values)
+        domain = texts and self.types in (None, frozenset(("string",)))
+        return self.is_plain() or (domain and self == Spot(types=self.types, values=self.values))
+
     def is_plain(self) -> bool:
         """Say whether one type, which holds nothing and is no number, is all that is asked."""
         return self == Spot(types=self.types) and self.types in _PLAIN
