@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bench2robust.core.canonical import Json
@@ -100,7 +101,7 @@ class _Writer:
             self._relation(relation)
         if self._deepest > _MOST_LOOPS:
             return ""
-        return "\n".join((_HEAD, *self.lines, _TAIL))
+        return "\n".join((_HEAD, *_needed(self.lines), _TAIL))
 
     # Names and lines.
 
@@ -167,7 +168,7 @@ class _Writer:
     def _value(self, spot: Spot, name: str, depth: int) -> None:
         if spot.positive:
             if spot.types is not None and spot.types <= _NUMBERS:
-                self._refuse(depth, f"not 0 < {name} < INF")
+                self._refuse(depth, f"not 0.0 < {name} < INF")
             else:
                 numbers = self._constant(frozenset((int, float)))
                 self._refuse(depth, f"{name}.__class__ in {numbers} and not {name} > 0")
@@ -237,11 +238,12 @@ class _Writer:
         key, item, known = self._new("k"), self._new("v"), self._new("t")
         self._line(depth, f"for {key}, {item} in {name}.items():")
         if whole and {*kinds.values()} <= {str}:
-            if kinds:
-                self._refuse(depth + 1, f"{item}.__class__ is not str")
-            every = self._constant({**dict.fromkeys(kinds), **domains})
-            self._line(depth + 1, f"{known} = {every}.get({key})")
-            self._refuse(depth + 1, f"{known} is not None and {item} not in {known}")
+            pairs = frozenset((k, value) for k, values in domains.items() for value in values)
+            self.lines[-1] = f"{' ' * depth}for {item} in {name}.items():"
+            other = f"{item}[0] in {self._constant(frozenset(domains))} or {item}[1].__class__"
+            self._refuse(
+                depth + 1, f"{item} not in {self._constant(pairs)} and ({other} is not str)"
+            )
             return
         for table, differs in ((kinds, f"{item}.__class__ is not"), (domains, f"{item} not in")):
             if table:
@@ -373,6 +375,14 @@ class _Writer:
         return f"{self._constant(reader(term))}(result)"
 
 
+def _needed(lines: list[str]) -> Iterator[str]:
+    """Yield lines without each ``pass`` that is not alone in its block."""
+    for line, after in pairwise((*lines, "")):
+        empty = len(after) - len(after.lstrip()) < len(line) - len(line.lstrip())
+        if line.lstrip() != "pass" or empty:
+            yield line
+
+
 def _named(relations: Iterable[Relation]) -> Iterator[str]:
     for relation in relations:
         yield relation.guard
@@ -390,11 +400,12 @@ def _required(spot: Spot, step: str) -> Spot | None:
 def _is_implied(spot: Spot) -> bool:
     """Say whether another test of a place refuses every other type.
 
-    Only a text is in a set of texts, and only an object has a text as index.
+    Only a text is in a set of texts, and only an object has a text as index, or items.
     """
     if spot.types == frozenset(("string",)):
         return spot.values is not None and all(type(value) is str for value in spot.values)
-    return spot.types == frozenset(("object",)) and bool(spot.required)
+    asked = spot.required or any(field.is_listed() for field in spot.fields.values())
+    return spot.types == frozenset(("object",)) and bool(asked)
 
 
 def _can_alarm(key: str, spot: Spot) -> bool:

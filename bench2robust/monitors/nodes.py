@@ -19,7 +19,6 @@ __all__ = [
     "SCALARS",
     "Facet",
     "Node",
-    "",
 ]
 
 BUCKETS = 60

@@ -130,11 +130,11 @@ def _terms_of_list(items: list[Any], path: str) -> Iterator[Term]:
     kinds = [key for key, item in first.items() if type(item) is str and is_category(key)]
     for key, item in first.items():
         at = f"{path}/{escape(key)}"
-        if is_data_key(key) or is_identifier(key):
+        if is_data_key(key):
             continue
         if type(item) is list:
             yield Term("lengths", at)
-        elif key in numbers:
+        elif key in numbers and not is_identifier(key):
             yield Term("sum", at)
             yield from (Term("sum", at, by) for by in numbers if by != key and is_quantity(by))
             for kind in kinds:
