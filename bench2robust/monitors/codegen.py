@@ -9,7 +9,6 @@ the function. So no contract can say anything that is run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -78,7 +77,6 @@ class _Writer:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {
             "MISSING": object(),
-            "INF": math.inf,
             "data_key": is_data_key,
             "agreement": agreement,
             "scalar": is_scalar,
@@ -92,7 +90,7 @@ class _Writer:
 
     def source(self) -> str:
         """Return the source, or ``""`` where there would be too many nested loops."""
-        self.named = frozenset(_named(self.layout.relations))
+        self.named = frozenset(self.layout.named())
         self._plan_sums()
         for name in self.sums.values():
             self._line(2, f"{name} = 0.0")
@@ -151,7 +149,7 @@ class _Writer:
 
     def _type(self, spot: Spot, name: str, depth: int) -> None:
         types = spot.types
-        if types is None or _is_implied(spot):
+        if types is None or spot.is_implied():
             return
         if types <= _NUMBERS and "number" in types:
             self._refuse(depth, f"{name}.__class__ is not float and {name}.__class__ is not int")
@@ -168,7 +166,7 @@ class _Writer:
     def _value(self, spot: Spot, name: str, depth: int) -> None:
         if spot.positive:
             if spot.types is not None and spot.types <= _NUMBERS:
-                self._refuse(depth, f"not 0.0 < {name} < INF")
+                self._refuse(depth, f"not 0.0 < {name} < 1e999")
             else:
                 numbers = self._constant(frozenset((int, float)))
                 self._refuse(depth, f"{name}.__class__ in {numbers} and not {name} > 0")
@@ -318,7 +316,7 @@ class _Writer:
         steps = split(term.path)
         spot: Spot | None = self.layout.root
         for step in steps[:-1]:
-            spot = None if spot is None else spot.each if step == EACH else _required(spot, step)
+            spot = None if spot is None else spot.each if step == EACH else spot.below(step)
         if spot is None:
             return False
         asked = [(unescape(steps[-1]), _NUMBERS if term.fold == "sum" else {"array"})]
@@ -381,31 +379,6 @@ def _needed(lines: list[str]) -> Iterator[str]:
         empty = len(after) - len(after.lstrip()) < len(line) - len(line.lstrip())
         if line.lstrip() != "pass" or empty:
             yield line
-
-
-def _named(relations: Iterable[Relation]) -> Iterator[str]:
-    for relation in relations:
-        yield relation.guard
-        for _, term in relation.terms:
-            parent = term.path.rpartition("/")[0]
-            yield term.path
-            yield from (f"{parent}/{escape(key)}" for key in (term.times, *term.where[:1]) if key)
-
-
-def _required(spot: Spot, step: str) -> Spot | None:
-    key = unescape(step)
-    return spot.fields.get(key) if key in spot.required else None
-
-
-def _is_implied(spot: Spot) -> bool:
-    """Say whether another test of a place refuses every other type.
-
-    Only a text is in a set of texts, and only an object has a text as index, or items.
-    """
-    if spot.types == frozenset(("string",)):
-        return spot.values is not None and all(type(value) is str for value in spot.values)
-    asked = spot.required or any(field.is_listed() for field in spot.fields.values())
-    return spot.types == frozenset(("object",)) and bool(asked)
 
 
 def _can_alarm(key: str, spot: Spot) -> bool:

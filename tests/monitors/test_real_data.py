@@ -84,7 +84,9 @@ def test_the_net_payment_relation_is_found_with_its_guard(data_root: Path) -> No
         "where status is delivered, pending, processed"
     )
     assert net in texts
-    assert any(text.startswith("len(items) = sum of len(fulfillments.*.item_ids)") for text in texts)
+    assert any(
+        text.startswith("len(items) = sum of len(fulfillments.*.item_ids)") for text in texts
+    )
     assert len(texts) - 1 < 5
     orders = _orders(data_root).values()
     for invariant in relations:
