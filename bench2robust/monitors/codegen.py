@@ -101,8 +101,6 @@ class _Writer:
             return ""
         return "\n".join((_HEAD, *_needed(self.lines), _TAIL))
 
-    # Names and lines.
-
     def _line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
 
@@ -117,8 +115,6 @@ class _Writer:
         name = self._new("K")
         self.constants[name] = value
         return name
-
-    # Places.
 
     def _spot(self, spot: Spot, name: str, path: str, depth: int, loops: int) -> None:
         """Write what is asked of the value in the variable ``name``."""

@@ -105,15 +105,19 @@ class Node:
         depth: steps from the root.
         facets: type -> what was seen of it.
         last: the record in which the place occurred last; no part of the state.
+        kind: the type that was seen first, usually the only one; no part of the state.
+        first: its facet.
     """
 
-    __slots__ = ("depth", "facets", "last", "name", "path")
+    __slots__ = ("depth", "facets", "first", "kind", "last", "name", "path")
 
     def __init__(self, path: str, name: str, depth: int) -> None:
         self.path = path
         self.name = name
         self.depth = depth
         self.facets: dict[type, Facet] = {}
+        self.kind: type | None = None
+        self.first: Facet | None = None
         self.last = -1
 
     def facet(self, kind: type) -> Facet:
@@ -122,6 +126,8 @@ class Node:
         if found is None:
             counted = kind is str or (kind in (int, bool) and is_category(self.name))
             found = self.facets[kind] = Facet(kind, counted)
+            if self.first is None:
+                self.kind, self.first = kind, found
             if kind is list and self.depth < DEEPEST:
                 found.element = Node(f"{self.path}/{EACH}", "", self.depth + 1)
             elif kind is dict and self.depth >= DEEPEST:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.pointers import EACH, split, unescape
-from bench2robust.monitors.terms import LACKS, MOST_KEYS, Term, number_of, total_of
+from bench2robust.monitors.terms import LACKS, LARGEST, MOST_KEYS, Term, adding, number_of
 
 __all__ = ["evaluate", "reader"]
 
@@ -21,25 +21,37 @@ def evaluate(term: Term, value: Json) -> float | None:
 @lru_cache(maxsize=4096)
 def reader(term: Term) -> Callable[[Json], float | None]:
     """Return the function that reads a term from a result."""
-    path, star, _ = term.path.partition(f"/{EACH}/")
+    path = term.path.partition(f"/{EACH}/")[0]
     keys = [unescape(step) for step in split(path)]
-    listed = term.fold != "value"
-    read: Callable[[Any], float | None] = total_of(term) if star else number_of
-    if term.fold == "length":
-        read = _length
+    if term.fold in ("value", "length"):
+        read = number_of if term.fold == "value" else _length
+        return lambda result: read(_at(result, keys))
+    add_up = adding(term)
 
-    def read_result(value: Json) -> float | None:
+    def read_sum(value: Any) -> float | None:
+        # What terms.total does, written out: mining is mostly this.
         try:
             for key in keys:
                 if len(value) > MOST_KEYS:
                     return None
                 value = value[key]
+            if type(value) is not list or len(value[0]) > MOST_KEYS:
+                return None
+            found = add_up(value)
         except LACKS:
             return None
-        return None if listed and type(value) is not list else read(value)
+        return found if -LARGEST <= found <= LARGEST else None
 
-    return read_result
+    return read_sum
 
 
-def _length(items: list[Json]) -> float:
-    return float(len(items))
+def _at(value: Json, keys: list[str]) -> Json:
+    for key in keys:
+        if type(value) is not dict or len(value) > MOST_KEYS:
+            return None
+        value = value.get(key)
+    return value
+
+
+def _length(items: Json) -> float | None:
+    return float(len(items)) if type(items) is list else None

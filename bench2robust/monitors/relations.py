@@ -40,7 +40,7 @@ class Relations:
         self.everywhere = Group()
         self.guards: dict[str, Parts | None] = {}
         self.crowded = False
-        self._counted: tuple[object, int] = (None, 0)
+        self._counted = -1
 
     def add(self, result: Json, tree: Tree) -> None:
         """Add one record, which ``tree`` has just counted."""
@@ -66,9 +66,8 @@ class Relations:
 
     def look(self, tree: Tree) -> None:
         """Give up if the places that there are now could hold too many terms."""
-        counted = (tree.fresh, len(tree.fresh))
-        if self._counted[0] is not counted[0] or self._counted[1] != counted[1]:
-            self._counted = counted
+        if self._counted != tree.countable:
+            self._counted = tree.countable
             if self.crowded or tree.full or possible_terms(tree) > MOST_TERMS:
                 self.crowded, self.everywhere, self.guards = True, Group(), {}
 
@@ -98,7 +97,7 @@ class Relations:
     def merge(self, other: Relations) -> None:
         """Add another shard's records."""
         self.crowded = self.crowded or other.crowded
-        self._counted = (None, 0)
+        self._counted = -1
         if self.crowded:
             self.everywhere, self.guards = Group(), {}
         elif other.everywhere.n:

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.errors_told import can_tell
-from bench2robust.monitors.lexicon import is_data_key
+from bench2robust.monitors.lexicon import is_category, is_data_key
 from bench2robust.monitors.nodes import (
     KINDS,
     MOST_KEYS,
@@ -46,9 +46,10 @@ class Tree:
             the state; a new list after places were dropped or merged.
         alarming: the places, among those where errors are told of, with a type that can tell;
             the root where they are not all known. No part of the state.
+        countable: rises whenever there may be more numbers, lists or categories; no part either.
     """
 
-    __slots__ = ("alarming", "fresh", "full", "root", "size")
+    __slots__ = ("alarming", "countable", "fresh", "full", "root", "size")
 
     def __init__(self) -> None:
         self.root = Node("", "", 0)
@@ -56,6 +57,7 @@ class Tree:
         self.full = False
         self.fresh: list[Node] = []
         self.alarming: list[Node] = []
+        self.countable = 0
 
     def add(self, value: Json, record: int, bit: int) -> None:
         """Count one result; ``bit`` is the bucket of its task."""
@@ -68,7 +70,9 @@ class Tree:
         # One function of many lines: calls would be a third of the time of mining.
         node.last = record
         kind = type(value)
-        facet = node.facets.get(kind) or self._open(node, kind)
+        facet = node.first if kind is node.kind else None
+        if facet is None:
+            facet = node.facets.get(kind) or self._open(node, kind)
         facet.instances += 1
         if facet.last != record:
             facet.last = record
@@ -87,7 +91,9 @@ class Tree:
                     self._visit(child, item, record, bit)
                     continue
                 child.last = record
-                found = child.facets.get(kind) or self._open(child, kind)
+                found = child.first if kind is child.kind else None
+                if found is None:
+                    found = child.facets.get(kind) or self._open(child, kind)
                 found.instances += 1
                 if found.last != record:
                     found.last = record
@@ -119,6 +125,8 @@ class Tree:
             self.fresh.append(node)
         if _is_alarming(node, kind):
             self.alarming.append(node)
+        if kind is not str or is_category(node.name):
+            self.countable += 1
         return node.facet(kind)
 
     def _child(self, node: Node, facet: Facet, key: str) -> Node | None:
@@ -139,6 +147,7 @@ class Tree:
         return child
 
     def _look_again(self) -> None:
+        self.countable += 1
         kept = list(places(self.root))
         self.size = len(kept)
         self.fresh = [node for node in kept if not SCALARS.isdisjoint(node.facets)]
@@ -149,6 +158,7 @@ class Tree:
     def _drop_all(self) -> None:
         self.full, self.root, self.size, self.fresh = True, Node("", "", 0), 1, []
         self.alarming = [self.root]
+        self.countable += 1
 
     def merge(self, other: Tree) -> None:
         """Add what another tree has counted of other records."""

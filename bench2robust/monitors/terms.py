@@ -16,19 +16,21 @@ from bench2robust.monitors.pointers import EACH, escape, split, unescape
 
 __all__ = [
     "LACKS",
+    "LARGEST",
     "MOST_KEYS",
     "MOST_PARTS",
     "Term",
+    "adding",
     "number_of",
     "read_term",
     "terms_of",
-    "total_of",
 ]
 
 _DEEPEST = 3
 MOST_KEYS = 64
 """Wider objects are no place for relations."""
-_LARGEST = 1e15
+LARGEST = 1e15
+"""Beyond, sums of floats lose too much."""
 _LONGEST_VALUE = 64
 MOST_PARTS = 8
 """Into so many parts at most a list is divided by the values of a sibling."""
@@ -118,9 +120,9 @@ def terms_of(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[Term
         yield Term("length", path), float(len(value))
         if value and type(value[0]) is dict and len(value[0]) <= MOST_KEYS:
             for term in _terms_of_list(value, f"{path}/{EACH}"):
-                total = total_of(term)(value)
-                if total is not None:
-                    yield term, total
+                found = total(adding(term), value)
+                if found is not None:
+                    yield term, found
 
 
 def _terms_of_list(items: list[Any], path: str) -> Iterator[Term]:
@@ -154,29 +156,24 @@ def _values(items: Sequence[Any], key: str) -> set[str]:
 def number_of(value: Json) -> float | None:
     """Return a number that arithmetic can be done with."""
     if type(value) is int or type(value) is float:
-        return value + 0.0 if abs(value) <= _LARGEST else None  # no NaN, no -0.0
+        return value + 0.0 if abs(value) <= LARGEST else None  # no NaN, no -0.0
     return None
 
 
-def total_of(term: Term) -> Callable[[Sequence[Any]], float | None]:
-    """Return the function that sums over a list that is not empty."""
-    key = unescape(term.path.rpartition("/")[2])
-    add_up = _adding(term, key)
-
-    def total(items: Sequence[Any]) -> float | None:
-        try:
-            if len(items[0]) > MOST_KEYS:
-                return None
-            found = add_up(items)
-        except LACKS:
+def total(add_up: Callable[[Sequence[Any]], float], items: Sequence[Any]) -> float | None:
+    """Return the sum over a list, None where it has none or its elements are too wide."""
+    try:
+        if len(items[0]) > MOST_KEYS:
             return None
-        return found if -_LARGEST <= found <= _LARGEST else None
+        found = add_up(items)
+    except LACKS:
+        return None
+    return found if -LARGEST <= found <= LARGEST else None
 
-    return total
 
-
-def _adding(term: Term, key: str) -> Callable[[Sequence[Any]], float]:
-    """Return the sum that a term is; what it cannot add raises one of ``LACKS``."""
+def adding(term: Term) -> Callable[[Sequence[Any]], float]:
+    """Return the sum over a list that a term is; what it cannot add raises one of ``LACKS``."""
+    key = unescape(term.path.rpartition("/")[2])
     if term.where:
         return lambda items: _part(items, key, *term.where)
     if times := term.times:

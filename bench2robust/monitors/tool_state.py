@@ -47,8 +47,10 @@ class ToolState:
         self.relations.add(result, self.tree)
         if not self.tree.full:
             self.echoes.add(arguments, result, self.records, self.tree)
-        if self.tree.full or any(node.last == self.records for node in self.tree.alarming):
-            self._alarm({alarm.path: 1 for alarm in alarms(result)})
+        for node in self.tree.alarming:
+            if node.last == self.records or self.tree.full:
+                self._alarm({alarm.path: 1 for alarm in alarms(result)})
+                break
         for findings in self.further.values():
             findings.add(result, bit)
         self.records += 1
