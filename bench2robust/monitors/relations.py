@@ -47,7 +47,7 @@ class Relations:
         self.look(tree)
         if self.crowded:
             return
-        found = dict(_guards(result))
+        found = _guards(result)
         self._split(found)
         base = self.everywhere.plan()
         numbers = base.numbers(result)
@@ -85,12 +85,12 @@ class Relations:
             parts = self.guards.setdefault(path, {})
             if parts is None:
                 continue
-            if value not in parts:
+            group = parts.get(value)
+            if group is None and value not in parts:
                 if len(parts) >= MOST_GUARD_VALUES:
                     self.guards[path] = None
                     continue
-                parts[value] = Group()
-            group = parts[value]
+                group = parts[value] = Group()
             if group is not None:
                 yield group
 
@@ -182,19 +182,17 @@ def _together(path: str, sides: Sequence[Relations]) -> Parts | None:
     return total
 
 
-def _guards(result: Json) -> Iterator[tuple[str, str]]:
-    """Yield (path, value) of the first texts at the top, by name, whose name is a category's."""
+def _guards(result: Json) -> dict[str, str]:
+    """Return path -> value of the first texts at the top, by name, whose name is a category's."""
+    found: dict[str, str] = {}
     if type(result) is dict and len(result) <= MOST_KEYS:
-        found = 0
-        for key in _category_keys(tuple(result)):
+        for key, path in _category_places(tuple(result)):
             value = result[key]
-            if type(value) is str and len(value) <= _LONGEST_GUARD:
-                yield f"/{escape(key)}", value
-                found += 1
-                if found == MOST_GUARDS:
-                    return
+            if type(value) is str and len(value) <= _LONGEST_GUARD and len(found) < MOST_GUARDS:
+                found[path] = value
+    return found
 
 
 @lru_cache(maxsize=1024)
-def _category_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(sorted(filter(is_category, keys)))
+def _category_places(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(key, f"/{escape(key)}") for key in sorted(filter(is_category, keys))]
