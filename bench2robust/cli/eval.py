@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bench2robust.agents import is_chat
 from bench2robust.cli.options import (
     ConfigOption,
     DataOption,
@@ -26,6 +27,7 @@ from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.cast import check_cast
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
@@ -44,7 +46,7 @@ def evaluate(
     data: DataOption = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Such as scripted:retry or chat:MODEL; may be repeated."),
+        typer.Option(help="scripted:NAME, chat:MODEL or checkpoint:PATH; may be repeated."),
     ] = None,
     user: Annotated[
         list[str] | None,
@@ -61,6 +63,20 @@ def evaluate(
     ] = None,
     user_api_key_env: Annotated[
         str | None, typer.Option(help="The environment variable that holds its key.")
+    ] = None,
+    device_map: Annotated[
+        str | None, typer.Option(help="Where checkpoints go: auto, cpu, cuda:1 … [default: auto]")
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="auto (that of the file), float32, bfloat16 or float16. [default: auto]"),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(help="Dialogues that a checkpoint continues at once. [default: 16]"),
+    ] = None,
+    chat_template: Annotated[
+        str | None, typer.Option(help="A Jinja file, for checkpoints without a chat template.")
     ] = None,
     prices: Annotated[
         str | None, typer.Option(help="A YAML file with the prices of models.")
@@ -80,6 +96,13 @@ def evaluate(
         typer.Option(
             help="Memory blocks, separated by commas: of none, dynamic, static, shuffled, full, "
             "placebo, with +online and :FILE; or a file."
+        ),
+    ] = None,
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            help="Outcome monitors, separated by commas: none, auto or a contract file for "
+            "receipts; or arms such as baseline, generic, placebo, with :FILE."
         ),
     ] = None,
     scenario: Annotated[
@@ -130,9 +153,11 @@ def evaluate(
     * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
     * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
+    * `bench2robust eval --agent scripted:receipt --faults incidents --monitor baseline,auto`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
     * `bench2robust eval --seeds 20 --engine ray --workers 8`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
+    * `bench2robust eval --agent checkpoint:path/to/model --batch-size 32`
     """
     flags = {
         "domain": domain,
@@ -144,6 +169,7 @@ def evaluate(
         "budget_usd": budget_usd,
         "modes": modes,
         "memory": memory,
+        "monitor": monitor,
         "scenario": scenario,
         "seeds": seeds,
         "tasks": tasks,
@@ -158,16 +184,20 @@ def evaluate(
         "ray_address": ray_address,
         "out": out,
     }
-    endpoints = {
+    models = {
         "chat.base_url": base_url,
         "chat.api_key_env": api_key_env,
         "user_chat.base_url": user_base_url,
         "user_chat.api_key_env": user_api_key_env,
+        "checkpoint.device_map": device_map,
+        "checkpoint.dtype": dtype,
+        "checkpoint.batch_size": batch_size,
+        "checkpoint.chat_template": chat_template,
     }
-    given = [f"{name}={value}" for name, value in endpoints.items() if value is not None]
+    given = [f"{name}={value}" for name, value in models.items() if value is not None]
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    check_cast(settings)  # before the plan: it shows addresses, and a dry run is to fail alike
+    check_cast(job.config)  # before the plan: it shows addresses, and a dry run is to fail alike
     print_plan(_plan(job))
     if not dry_run:
         result = _run(job)
@@ -181,6 +211,7 @@ def _plan(job: Job) -> dict[str, str]:
         "domain": tasks_of(job),
         "agents": ", ".join(config.agents),
         "memory": ", ".join(config.memory),
+        "monitor": ", ".join(config.monitor),
         "modes": ", ".join(mode.name for mode in job.modes),
         "faults": faults_of(job),
         "seeds": ", ".join(map(str, config.seeds)),
@@ -189,7 +220,20 @@ def _plan(job: Job) -> dict[str, str]:
     }
     if config.awaits:
         lines["users"] = ", ".join(config.users)
+        lines |= _models(config)
+    return lines
+
+
+def _models(config: EvalConfig) -> dict[str, str]:
+    lines = {}
+    if any(map(is_chat, (*config.agents, *config.users, config.reviewing))):
         lines["endpoint"] = config.chat.base_url
+    if config.checkpoints:
+        own = config.checkpoint
+        lines["weights"] = (
+            f"on {own.device_map}, dtype {own.dtype}, batches of {own.batch_size}, "
+            f"temperature {own.temperature:g}"
+        )
     return lines
 
 

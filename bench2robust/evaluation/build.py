@@ -15,10 +15,13 @@ from bench2robust.core.paths import show
 from bench2robust.core.reward import partial_credit
 from bench2robust.core.types import Scenario, Task, ToolCall
 from bench2robust.envs.abstention import abstained
+from bench2robust.envs.alignment import align
+from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
 from bench2robust.evaluation.honesty import wrong_values_used
 from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
+from bench2robust.evaluation.receipt_rows import monitor_use
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultRow, Status
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
@@ -69,7 +72,7 @@ class RecordBuilder:
                 "communicated": outcome.communicated,
                 "matched": outcome.matched,
                 "required": outcome.required,
-                "reward": partial_credit(outcome, episode.steps, seen.calls),
+                "reward": partial_credit(credited(episode), episode.steps, seen.calls),
                 "steps": episode.steps,
                 "calls": len(seen.calls),
                 "faultable_calls": self._faultable_calls(seen),
@@ -90,6 +93,8 @@ class RecordBuilder:
                 "events": self._dialogue(episode),
             }
         )
+        if episode.monitor is not None:
+            record["monitor"] = monitor_use(episode, seen.aligned)
         return record
 
     def unplayed(
@@ -194,19 +199,15 @@ class _Reading:
         self.episode = episode
         self.relations = relations
         self.calls: list[ToolCall] = [entry.call for entry in episode.observed.entries]
-        self.events: Mapping[int, FaultEvent] = {e.index: e for e in episode.injector.events}
+        self.aligned = align(episode)
+        self.events: Mapping[int, FaultEvent] = self.aligned.events
         self._wrong: set[tuple[object, ...]] = set()
         self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
 
-    @cached_property
+    @property
     def executed(self) -> list[LogEntry | None]:
         """For each observed call, what really ran; None for a blocked or rejected one."""
-        ran = iter(self.episode.executed.entries)
-        events = self.events
-        return [
-            None if (event := events.get(i)) is not None and not event.executed else next(ran)
-            for i in range(len(self.calls))
-        ]
+        return self.aligned.executed
 
     @property
     def realized(self) -> str | None:

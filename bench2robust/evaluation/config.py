@@ -9,15 +9,22 @@ from typing import Annotated, Any, Literal, get_args
 import orjson
 from pydantic import BeforeValidator, Field, model_validator
 
-from bench2robust.agents import check_agent, is_chat
+from bench2robust.agents import check_agent, is_chat, is_checkpoint
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
+from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
 from bench2robust.evaluation.settings import MOST, Settings
 from bench2robust.evaluation.table import RUN_TABLES
+from bench2robust.evaluation.watchers import (
+    decisive_monitors,
+    is_reviewer,
+    monitor_choice,
+    pinned_monitor,
+)
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
@@ -30,13 +37,15 @@ Engine = Literal["local", "ray"]
 ENGINES: tuple[Engine, ...] = get_args(Engine)
 MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-_TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
+_TALK = {"users", "chat", "user_chat", "checkpoint", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
+_WATCH = {"monitor", "reviewer"}
+"""Settings that are not kept where nothing watches."""
 _WAYS = {"concurrency", "engine", "workers", "ray_address", "out"}
 """How and where a run goes; another call of it may go another way."""
 _SHOWN = {"tables", "trained_with_memory"}
 """What is shown of a run."""
-_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_TALK}
+_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_WATCH, *_TALK}
 """Not hashed; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
@@ -66,6 +75,10 @@ def _user(value: Any) -> Any:
 
 def _endpoint(value: Any) -> Any:
     return ChatSettings.read(value) if isinstance(value, dict) else value
+
+
+def _weights(value: Any) -> Any:
+    return CheckpointSettings.read(value) if isinstance(value, dict) else value
 
 
 def _listed(value: Any) -> Any:
@@ -127,7 +140,8 @@ class EvalConfig(Settings):
     Attributes:
         domain: the benchmark domain.
         data: the folder of a benchmark's own data; by default the built-in suite.
-        agents: such as ``scripted:retry``, or ``chat:MODEL`` for a model behind an endpoint.
+        agents: such as ``scripted:retry``, ``chat:MODEL`` for a model behind an endpoint, or
+            ``checkpoint:PATH`` for weights on this machine.
         users: who the customer is: ``scripted``, or ``chat:MODEL``; every agent serves each.
         modes: ``clean``: stock tools, no faults; ``inject``: stock tools and faults;
             ``inject_alt``: alternative tools, faults, S1 or S2 drawn by key; ``s3``: alternative
@@ -135,11 +149,18 @@ class EvalConfig(Settings):
         memory: memory blocks; every agent runs with each. ``none``, ``dynamic``, ``static``,
             ``shuffled``, ``full`` or ``placebo``, with ``+online`` to update it between rounds and
             with ``:FILE`` for the posteriors; or the file alone.
+        monitor: outcome monitors; every agent runs with each. ``none``, ``auto`` or a contract file
+            (receipts on violations), or an arm of the monitor studies, such as ``baseline`` or
+            ``placebo``, with ``:FILE`` for the contract; or ``reviewer``. ``auto`` is mined from
+            clean traces of training tasks.
+        reviewer: who reviews calls in the arm ``reviewer``: ``scripted``, or ``chat:MODEL`` at the
+            endpoint of the agents.
         memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
-        tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default) or task
-            ids (a single number as ``5,``); by default ``test`` for the built-in data and
+        tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default),
+            ``N@SEED`` (that many, drawn by a seed) or task ids (a single number as ``5,``); by
+            default ``test`` for the built-in data and
             ``all`` for other data.
         faults: a fault profile: a name, a file, or a mapping such as ``{base: paper, budget: 3}``.
         sweep: rows of a severity sweep; a mode with faults runs once per row, as ``mode@label``.
@@ -148,8 +169,8 @@ class EvalConfig(Settings):
         max_steps: how many actions (calls and messages) an agent has.
         transcripts: whether records keep the full text of tool results.
         certify: whether a cell must be certified to be scored.
-        concurrency: how many episodes are interleaved, over all workers; results do not depend on
-            it.
+        concurrency: how many episodes are interleaved, over all workers (with a checkpoint, at
+            least as many as fill its batches); results do not depend on it.
         engine: ``local``, one process; or ``ray``, the workers of a Ray cluster. Results do not
             depend on it.
         workers: how many of them play; by default one per CPU of the cluster.
@@ -162,6 +183,7 @@ class EvalConfig(Settings):
             and 6 ask for it.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
+        checkpoint: how checkpoints are loaded and asked.
         prices: a YAML file with the prices of models; by default those that the package knows.
         budget_tokens: most tokens that all requests of the run may use.
         budget_usd: most US dollars that they may cost.
@@ -179,6 +201,8 @@ class EvalConfig(Settings):
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    monitor: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    reviewer: Annotated[str, BeforeValidator(_user)] = SCRIPTED
     memory_round: int = Field(100, ge=1, le=MOST)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
@@ -205,6 +229,7 @@ class EvalConfig(Settings):
     ] = ()
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
+    checkpoint: Annotated[CheckpointSettings, BeforeValidator(_weights)] = CheckpointSettings()
     prices: str | None = None
     budget_tokens: int | None = Field(None, ge=1, lt=2**63)
     budget_usd: float | None = Field(None, gt=0, le=MOST)
@@ -223,6 +248,9 @@ class EvalConfig(Settings):
         memories = [read_choice(text).label for text in self.memory]
         if len(set(memories)) < len(memories):
             raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
+        watchers = [(is_reviewer(text), monitor_choice(text).label) for text in self.monitor]
+        if len(set(watchers)) < len(watchers):
+            raise ValueError(f"monitor holds two arms of one name: {', '.join(self.monitor)}")
         labels = [point.label for point in self.sweep]
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
@@ -243,7 +271,38 @@ class EvalConfig(Settings):
     @property
     def awaits(self) -> bool:
         """Whether a model takes part."""
-        return any(map(is_chat, (*self.agents, *self.users)))
+        chats = any(map(is_chat, (*self.agents, *self.users, self.reviewing)))
+        return chats or bool(self.checkpoints)
+
+    @property
+    def checkpoints(self) -> tuple[str, ...]:
+        """The paths of the agents that are checkpoints."""
+        return tuple(a.removeprefix("checkpoint:") for a in self.agents if is_checkpoint(a))
+
+    @property
+    def interleaved(self) -> int:
+        """How many episodes are interleaved."""
+        return max(self.concurrency, self.checkpoint.batch_size if self.checkpoints else 1)
+
+    def identified(self) -> EvalConfig:
+        """Return this configuration with the fingerprints of its checkpoints.
+
+        Raises:
+            UsageError: one of them cannot be used.
+        """
+        if not self.checkpoints:
+            return self
+        return self.model_copy(update={"checkpoint": self.checkpoint.identified(self.checkpoints)})
+
+    @property
+    def watched(self) -> bool:
+        """Whether a monitor or a reviewer takes part."""
+        return self.monitor != ("none",)
+
+    @property
+    def reviewing(self) -> str:
+        """Who reviews calls; empty if no arm has a reviewer."""
+        return self.reviewer if any(map(is_reviewer, self.monitor)) else ""
 
     @property
     def users_endpoint(self) -> ChatSettings:
@@ -261,12 +320,14 @@ class EvalConfig(Settings):
         """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
         values = self.model_dump(mode="json", exclude=_WAYS)
         values["faults"] = pin_profile(self.faults)
+        values["checkpoint"] = self.checkpoint.pinned()
         for point in values["sweep"]:
             point["faults"] = pin_profile(point["faults"])
         for name in ("data", "prices"):
             if values[name] is not None:
                 values[name] = _absolute(values[name])
         values["memory"] = [_pin_memory(text) for text in self.memory]
+        values["monitor"] = [pinned_monitor(text) for text in self.monitor]
         return values
 
     def decisive(self) -> dict[str, Any]:
@@ -278,23 +339,27 @@ class EvalConfig(Settings):
         }
         choices = [read_choice(text) for text in self.memory]
         memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
+        watched = decisive_monitors(self.monitor, self.reviewer)
         decided = {"builtin": self.data is None, "profiles": profiles, "memory": memory}
-        return {**settings, **decided, **self._talk()}
+        return {**settings, **decided, **watched, **self._talk()}
 
     def _talk(self) -> dict[str, Any]:
         """Return what decides the words of the models that take part."""
         talk: dict[str, Any] = {}
         if self.users != (SCRIPTED,):
             talk["users"] = list(self.users)
-        if any(map(is_chat, self.agents)):
+        if any(map(is_chat, (*self.agents, self.reviewing))):
             talk["chat"] = self.chat.decisive()
+        if self.checkpoints:
+            talk["checkpoint"] = self.checkpoint.decisive()
         if any(map(is_chat, self.users)):
             talk["user_chat"] = self.users_endpoint.decisive()
         return talk
 
     def stored(self) -> dict[str, Any]:
         """Return, as JSON values, what a manifest keeps."""
-        left_out = set() if self.awaits else _TALK
+        left_out = set() if self.awaits else set(_TALK)
+        left_out |= set() if self.watched else _WATCH
         return {name: value for name, value in self.pinned().items() if name not in left_out}
 
     def hash(self, suite: str) -> str:

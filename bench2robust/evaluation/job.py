@@ -60,8 +60,10 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     """Select tasks, modes and arms.
 
     Raises:
-        UsageError: a task, a tool that the fault profile names, or a memory does not exist.
+        UsageError: a task, a tool that the fault profile names, a memory or a checkpoint does not
+            exist.
     """
+    config = config.identified()
     modes = expand_modes(config)
     tools = [spec.name for spec in domain.tools(alternatives=True)]
     for mode in modes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import traceback
 from collections.abc import Generator, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,15 +14,21 @@ from bench2robust.core.chat import RunStoppedError
 from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
-from bench2robust.envs.episode import Episode
+from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.build import RecordBuilder
-from bench2robust.evaluation.cast import Cast, note_models
+from bench2robust.evaluation.cast import Cast, note_models, note_review
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.modes import Mode
 from bench2robust.evaluation.play import act, converse
 from bench2robust.evaluation.record import EpisodeRecord, Status
+from bench2robust.evaluation.reviewer import (
+    Dialogue,
+    ScriptedReviewer,
+    reviewed,
+    reviewed_async,
+)
 
 __all__ = ["Cell", "Place", "Player", "describe"]
 
@@ -52,6 +59,11 @@ class Cell(NamedTuple):
     scenario: Scenario | None
     status: Status
     reason: str
+
+    @property
+    def settings(self) -> EpisodeSettings:
+        """What surrounds the task, the arm's monitor included."""
+        return replace(self.mode.around(self.scenario), monitor=self.arm.monitor)
 
     @property
     def name(self) -> str:
@@ -117,10 +129,16 @@ class Player:
         status, reason = cell.status, cell.reason
         if status == "ok":
             try:
-                episode = Episode(domain, cell.task, cell.seed, cell.mode.around(cell.scenario))
-                agent = make_agent(cell.arm.agent, self._brief(cell, episode))
-                yield from act(agent.run(), episode)
-                return self._builder.build(episode, cell.arm.label, cell.mode.name)
+                episode = Episode(domain, cell.task, cell.seed, cell.settings)
+                brief = self._brief(cell, episode)
+                actions, dialogue = make_agent(cell.arm.agent, brief).run(), Dialogue()
+                if cell.arm.reviewer:
+                    actions = reviewed(actions, ScriptedReviewer(brief), dialogue)
+                yield from act(actions, episode)
+                record = self._builder.build(episode, cell.arm.label, cell.mode.name)
+                if cell.arm.reviewer:
+                    note_review(record, cell.arm, dialogue, None)
+                return record
             except Exception as error:
                 status, reason = "infra_error", describe(error)
         return self._unplayed(cell, status, reason)
@@ -132,15 +150,20 @@ class Player:
         try:
             user = self.cast.user(task, *place)
             opening = None if user is None else await user.simulator.open()
-            episode = Episode(
-                self._domain, task, cell.seed, mode.around(cell.scenario), opening=opening
-            )
+            episode = Episode(self._domain, task, cell.seed, cell.settings, opening=opening)
             brief = self._brief(cell, episode)
             agent = self.cast.agent(brief, *place)
             acting = make_agent(arm.agent, brief) if agent is None else agent.policy
-            await converse(acting.run(), episode, user and user.simulator)
+            actions, dialogue = acting.run(), Dialogue()
+            model = self.cast.reviewer(brief, *place)
+            if arm.reviewer:
+                reviewer = ScriptedReviewer(brief) if model is None else model.reviewer
+                actions = reviewed_async(actions, reviewer, dialogue)
+            await converse(actions, episode, user and user.simulator)
             record = self._builder.build(episode, arm.label, mode.name)
             note_models(record, episode, agent, user)
+            if arm.reviewer:
+                note_review(record, arm, dialogue, model)
             return record
         except RunStoppedError:
             raise

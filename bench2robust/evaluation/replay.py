@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from bench2robust.core.errors import DataError, UnknownNameError, UsageError, sh
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.domains import get_domain
+from bench2robust.envs.alignment import align
 from bench2robust.envs.episode import Episode
 from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.build import RecordBuilder
@@ -114,9 +116,10 @@ class Replay:
         task, seed = domain.task(record["task"]), record["seed"]
         self._record = record
         self._builder = RecordBuilder(domain, run.job.config.transcripts)
-        self._recorded = is_chat(run.arm(record).user)
+        arm = run.arm(record)
+        self._recorded = is_chat(arm.user)
         opening = self._text(0, "user") if self._recorded else None
-        settings = mode.around(mode.scenario(task.id, seed))
+        settings = replace(mode.around(mode.scenario(task.id, seed)), monitor=arm.monitor)
         self.episode = Episode(domain, task, seed, settings, opening=opening)
 
     def steps(self) -> Iterator[Replayed]:
@@ -169,7 +172,8 @@ class Replay:
         result = self.episode.call(call)
         same = digest(result.content) == event["result"] and result.is_error == event["error"]
         agrees = same and event.get("content", result.content) == result.content
-        return Replayed(call, result, self.episode.injector.last, agrees)
+        fault = align(self.episode).events.get(len(self.episode.observed.entries) - 1)
+        return Replayed(call, result, fault, agrees)
 
     def differences(self) -> list[str]:
         """Return what the repeated episode gives other than the record, field by field."""
@@ -185,7 +189,7 @@ class Replay:
         return found
 
 
-_OUTSIDE = {"tokens", "cost"}
+_OUTSIDE = {"tokens", "cost", "reviewer"}
 """What an agent's provider said, which is not repeated, as what else a model said of itself."""
 
 

@@ -104,7 +104,7 @@ class _Runner:
         if config.engine == "ray":
             self.run_remotely()
         elif config.awaits:
-            asyncio.run(self.run_with_models(config.concurrency))
+            asyncio.run(self.run_with_models(config.interleaved))
         elif config.concurrency == 1:
             self.run_in_turn()
         else:

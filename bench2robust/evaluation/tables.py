@@ -10,6 +10,7 @@ from bench2robust.core.faults import FAULT_TYPES, SILENT
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.memory_tables import variants_table
 from bench2robust.evaluation.mode_titles import by_mode, mode_title
+from bench2robust.evaluation.receipt_tables import monitor_tables
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, points, spread
 from bench2robust.evaluation.training_table import training_table
@@ -43,6 +44,7 @@ def summary_tables(records: Iterable[EpisodeRecord], trained: Collection[str] = 
         _sweep(scored),
         _faults(scored),
         _honesty(scored),
+        *monitor_tables(scored),
         _cells(everything),
     )
     return [table for table in tables if table.rows]

@@ -10,10 +10,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import parse_result
 from bench2robust.core.errors import DataError, UsageError
+from bench2robust.core.types import ToolResult
+from bench2robust.envs.alignment import align
 from bench2robust.evaluation.manifest import MANIFEST
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.store import EPISODES, read_records
+from bench2robust.monitors.receipts import open_receipt
 from bench2robust.monitors.sources import (
     USUAL,
     BadLines,
@@ -193,10 +196,13 @@ def played_results(run: PastRun, record: EpisodeRecord, results: Results) -> Ite
             if not entry.result.is_error:
                 yield Observed(_sample(entry, record))
         return
-    faults = {event.index: event.delivered for event in episode.injector.events}
+    events = align(episode).events
     for index, entry in enumerate(episode.observed.entries):
         if not entry.result.is_error:
-            yield Observed(_sample(entry, record), faults.get(index))
+            raw = ToolResult(open_receipt(entry.result.content).raw)
+            event = events.get(index)
+            sample = _sample(entry._replace(result=raw), record)
+            yield Observed(sample, event.delivered if event is not None else None)
 
 
 def _sample(entry: LogEntry, record: EpisodeRecord) -> Sample:

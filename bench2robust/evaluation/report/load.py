@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -113,10 +114,21 @@ def _arms(runs: Sequence[Run], found: Iterable[ArmKey]) -> tuple[Arm, ...]:
         for run, name in found
     }
     shared = Counter(name for _, name in places)
+    brief = {name: _brief(name, shared) for name in shared}
     return tuple(
-        Arm(f"{name} ({runs[run].name})" if shared[name] > 1 else name, name, run)
+        Arm(f"{brief[name]} ({runs[run].name})" if shared[name] > 1 else brief[name], name, run)
         for run, name in sorted(places, key=places.__getitem__)
     )
+
+
+def _brief(name: str, names: Iterable[str]) -> str:
+    """Return an agent's name with no more of a checkpoint's path than tells it from others."""
+    short = {each: _PATH.sub("checkpoint:…/", each) for each in names}
+    return short[name] if Counter(short.values())[short[name]] == 1 else name
+
+
+_PATH = re.compile(r"\Acheckpoint:[^+]*/(?=[^/+]+/[^/+]+)")
+"""All folders of a path but the last two; what follows a plus is no path."""
 
 
 def _place(agents: list[str], name: str) -> int:

@@ -39,6 +39,9 @@ def read(text: str, *calls: Any, finish: str = "stop") -> Any:
         f"<tool_call>{CALL}",
         f"I will call {CALL} now.",
         f"<think>Should I? {{}}</think>{CALL}",
+        f"Should I? {{}}</think>\n\n{CALL}",
+        f"[TOOL_CALLS] [{CALL}]",
+        f"<|python_tag|>{CALL}",
         f"[{CALL}]",
         '{"name": "look", "parameters": {"id": "7"}}',
         '{"name": "look", "arguments": "{\\"id\\": \\"7\\"}"}',
@@ -72,6 +75,8 @@ def test_what_is_no_call_is_said(text: str) -> None:
 
 def test_thoughts_are_not_said() -> None:
     assert read("<think>The user is odd.</think>\nHello.") == Say("Hello.")
+    assert read("The user is odd.</think>\nHello.") == Say("Hello.")
+    assert read("So <think>hm</think>it is.</think> Yes.") == Say("So it is.</think> Yes.")
 
 
 @pytest.mark.parametrize(
@@ -120,3 +125,11 @@ def test_nothing_that_a_model_writes_raises(text: str, calls: list[Any]) -> None
         read(around)
     read(text, *calls)
     written(reply(text, *calls))
+
+
+def test_a_call_that_was_cut_off_says_so() -> None:
+    cut = read('<tool_call>{"name": "look", "argu', finish="length")
+    assert isinstance(cut, Malformed) and "cut off at the limit of tokens" in cut.reason
+    whole = read('<tool_call>{"name": "look", "argu')
+    assert isinstance(whole, Malformed) and "cannot be read as JSON" in whole.reason
+    assert read(CALL, finish="length") == LOOK
