@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.pointers import occurrences, split
-from bench2robust.monitors.terms import Term, evaluate, read_term
+from bench2robust.monitors.readers import evaluate
+from bench2robust.monitors.terms import Term, read_term
 
 __all__ = ["Relation", "read_relation", "tolerance"]
 

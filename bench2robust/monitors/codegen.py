@@ -9,8 +9,8 @@ the function. So no contract can say anything that is run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from bench2robust.core.canonical import Json
@@ -20,15 +20,18 @@ from bench2robust.monitors.echoes import LEVELS, agreement, is_scalar
 from bench2robust.monitors.errors_told import ALARMING, CODE_KEYS, ERROR_KEYS, FLAG_KEYS, HTTP_ERROR
 from bench2robust.monitors.layout import Layout, Spot, arranged
 from bench2robust.monitors.lexicon import is_data_key
+from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import EACH, escape, occurrences, split, unescape
-from bench2robust.monitors.shape import KINDS
-from bench2robust.monitors.terms import Term, reader
+from bench2robust.monitors.readers import reader
+from bench2robust.monitors.terms import Term
 
 __all__ = ["Test", "compiled", "source_of"]
 
 Test = Callable[[Mapping[str, Json], Json], bool]
 """(arguments, result) -> whether the result is certainly clean."""
 
+_TABLE = 3
+"""From so many optional fields on a table is faster."""
 _MOST_LOOPS = 15
 """Python allows 20 nested blocks."""
 _KINDS = {name: kind for kind, name in KINDS.items()}
@@ -74,7 +77,6 @@ class _Writer:
         self.lines: list[str] = []
         self.constants: dict[str, Any] = {
             "MISSING": object(),
-            "INF": math.inf,
             "data_key": is_data_key,
             "agreement": agreement,
             "scalar": is_scalar,
@@ -88,7 +90,7 @@ class _Writer:
 
     def source(self) -> str:
         """Return the source, or ``""`` where there would be too many nested loops."""
-        self.named = frozenset(_named(self.layout.relations))
+        self.named = frozenset(self.layout.named())
         self._plan_sums()
         for name in self.sums.values():
             self._line(2, f"{name} = 0.0")
@@ -97,9 +99,7 @@ class _Writer:
             self._relation(relation)
         if self._deepest > _MOST_LOOPS:
             return ""
-        return "\n".join((_HEAD, *self.lines, _TAIL))
-
-    # Names and lines.
+        return "\n".join((_HEAD, *_needed(self.lines), _TAIL))
 
     def _line(self, depth: int, text: str) -> None:
         self.lines.append(" " * depth + text)
@@ -115,8 +115,6 @@ class _Writer:
         name = self._new("K")
         self.constants[name] = value
         return name
-
-    # Places.
 
     def _spot(self, spot: Spot, name: str, path: str, depth: int, loops: int) -> None:
         """Write what is asked of the value in the variable ``name``."""
@@ -147,7 +145,7 @@ class _Writer:
 
     def _type(self, spot: Spot, name: str, depth: int) -> None:
         types = spot.types
-        if types is None or _is_implied(spot):
+        if types is None or spot.is_implied():
             return
         if types <= _NUMBERS and "number" in types:
             self._refuse(depth, f"{name}.__class__ is not float and {name}.__class__ is not int")
@@ -164,7 +162,7 @@ class _Writer:
     def _value(self, spot: Spot, name: str, depth: int) -> None:
         if spot.positive:
             if spot.types is not None and spot.types <= _NUMBERS:
-                self._refuse(depth, f"not 0 < {name} < INF")
+                self._refuse(depth, f"not 0.0 < {name} < 1e999")
             else:
                 numbers = self._constant(frozenset((int, float)))
                 self._refuse(depth, f"{name}.__class__ in {numbers} and not {name} > 0")
@@ -200,8 +198,12 @@ class _Writer:
                 self._refuse(depth, f"not {self._constant(spot.keys)}.issuperset({name})")
         if self._may_alarm(path):
             self._alarms(spot, name, path, depth)
+        many = self._many(spot, path)
+        if many:
+            self._table(many, name, depth, all(f.is_listed() for f in spot.fields.values()))
         for key, child in spot.fields.items():
-            self._field(spot, key, child, name, path, depth, loops)
+            if key not in many:
+                self._field(spot, key, child, name, path, depth, loops)
         self._add_up(spot, path, depth)
         if spot.every is not None:
             key, item = self._new("k"), self._new("v")
@@ -209,6 +211,38 @@ class _Writer:
             self._line(depth + 1, f"if data_key({key}):")
             self._line(depth + 2, "pass")
             self._spot(spot.every, item, f"{path}/**", depth + 2, loops + 1)
+
+    def _many(self, spot: Spot, path: str) -> dict[str, Spot]:
+        """Return the optional fields that a table can say all of, if they are many."""
+        found = {
+            key: child
+            for key, child in spot.fields.items()
+            if key not in spot.required and child.is_listed()
+            if f"{path}/{escape(key)}" not in self.named
+        }
+        return found if len(found) >= _TABLE else {}
+
+    def _table(self, fields: dict[str, Spot], name: str, depth: int, whole: bool) -> None:
+        """Write a look at the fields that there are, instead of at all that there may be.
+
+        Where all known fields are texts, whatever is none is left to the rules.
+        """
+        kinds = {key: _KINDS[min(f.types)] for key, f in fields.items() if f.types and not f.values}
+        domains = {key: frozenset(f.values) for key, f in fields.items() if f.values}
+        key, item, known = self._new("k"), self._new("v"), self._new("t")
+        self._line(depth, f"for {key}, {item} in {name}.items():")
+        if whole and {*kinds.values()} <= {str}:
+            pairs = frozenset((k, value) for k, values in domains.items() for value in values)
+            self.lines[-1] = f"{' ' * depth}for {item} in {name}.items():"
+            other = f"{item}[0] in {self._constant(frozenset(domains))} or {item}[1].__class__"
+            self._refuse(
+                depth + 1, f"{item} not in {self._constant(pairs)} and ({other} is not str)"
+            )
+            return
+        for table, differs in ((kinds, f"{item}.__class__ is not"), (domains, f"{item} not in")):
+            if table:
+                self._line(depth + 1, f"{known} = {self._constant(table)}.get({key})")
+                self._refuse(depth + 1, f"{known} is not None and {differs} {known}")
 
     def _field(
         self, spot: Spot, key: str, child: Spot, name: str, path: str, depth: int, loops: int
@@ -278,7 +312,7 @@ class _Writer:
         steps = split(term.path)
         spot: Spot | None = self.layout.root
         for step in steps[:-1]:
-            spot = None if spot is None else spot.each if step == EACH else _required(spot, step)
+            spot = None if spot is None else spot.each if step == EACH else spot.below(step)
         if spot is None:
             return False
         asked = [(unescape(steps[-1]), _NUMBERS if term.fold == "sum" else {"array"})]
@@ -335,28 +369,12 @@ class _Writer:
         return f"{self._constant(reader(term))}(result)"
 
 
-def _named(relations: Iterable[Relation]) -> Iterator[str]:
-    for relation in relations:
-        yield relation.guard
-        for _, term in relation.terms:
-            parent = term.path.rpartition("/")[0]
-            yield term.path
-            yield from (f"{parent}/{escape(key)}" for key in (term.times, *term.where[:1]) if key)
-
-
-def _required(spot: Spot, step: str) -> Spot | None:
-    key = unescape(step)
-    return spot.fields.get(key) if key in spot.required else None
-
-
-def _is_implied(spot: Spot) -> bool:
-    """Say whether another test of a place refuses every other type.
-
-    Only a text is in a set of texts, and only an object has a text as index.
-    """
-    if spot.types == frozenset(("string",)):
-        return spot.values is not None and all(type(value) is str for value in spot.values)
-    return spot.types == frozenset(("object",)) and bool(spot.required)
+def _needed(lines: list[str]) -> Iterator[str]:
+    """Yield lines without each ``pass`` that is not alone in its block."""
+    for line, after in pairwise((*lines, "")):
+        empty = len(after) - len(after.lstrip()) < len(line) - len(line.lstrip())
+        if line.lstrip() != "pass" or empty:
+            yield line
 
 
 def _can_alarm(key: str, spot: Spot) -> bool:

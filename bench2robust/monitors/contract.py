@@ -109,13 +109,16 @@ class Contract:
 
 
 def in_order(invariants: Iterable[Invariant]) -> tuple[Invariant, ...]:
-    """Return invariants in the order of codes (extensions last), then of paths."""
+    """Return invariants in the order of codes (extensions last), then of paths, then as given."""
     return tuple(sorted(invariants, key=_rank))
 
 
-def _rank(invariant: Invariant) -> tuple[int, str, str, str]:
+def _rank(invariant: Invariant) -> tuple[int, str, str]:
     code = invariant.code
-    return CODES.index(code) if code in CODES else len(CODES), *invariant.key()
+    return _RANKS.get(code, len(CODES)), code, invariant.path
+
+
+_RANKS = {code: rank for rank, code in enumerate(CODES)}
 
 
 def contract_text(contract: Contract) -> str:

@@ -11,8 +11,9 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bench2robust.core.canonical import Json
+from bench2robust.monitors.nodes import SCALARS, Node
 from bench2robust.monitors.pointers import EACH, EVERY, escape, occurrences, split, unescape
-from bench2robust.monitors.shape import SCALARS, Node, Tree
+from bench2robust.monitors.shape import Tree
 
 __all__ = ["LEVELS", "Echoes", "Pair", "agreement", "is_scalar", "scalar_arguments"]
 

@@ -10,7 +10,16 @@ from typing import NamedTuple
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.pointers import escape
 
-__all__ = ["ALARMING", "CODE_KEYS", "ERROR_KEYS", "FLAG_KEYS", "HTTP_ERROR", "Alarm", "alarms"]
+__all__ = [
+    "ALARMING",
+    "CODE_KEYS",
+    "ERROR_KEYS",
+    "FLAG_KEYS",
+    "HTTP_ERROR",
+    "Alarm",
+    "alarms",
+    "can_tell",
+]
 
 _ERRORS = (
     "error",
@@ -63,8 +72,17 @@ def alarms(result: Json) -> list[Alarm]:
 
 
 def _alarms_in(fields: dict[str, Json], at: str) -> list[Alarm]:
-    keys = [key for key in ALARMING.intersection(fields) if _tells(key, fields[key], fields)]
-    return [Alarm(f"{at}/{escape(key)}", fields[key]) for key in sorted(keys)]
+    keys = [key for key in fields if key in ALARMING and _tells(key, fields[key], fields)]
+    return [Alarm(f"{at}/{escape(key)}", fields[key]) for key in keys]
+
+
+def can_tell(key: str, kind: type) -> bool:
+    """Say whether a field of this name can tell of an error by a value of a type."""
+    if key in ERROR_KEYS:
+        return kind is not type(None)
+    if key in CODE_KEYS:
+        return kind is int
+    return key in ALARMING and kind is bool
 
 
 def _tells(key: str, value: Json, fields: dict[str, Json]) -> bool:

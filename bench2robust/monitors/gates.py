@@ -12,8 +12,8 @@ from collections.abc import Mapping
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.contract import Invariant
+from bench2robust.monitors.nodes import BUCKETS
 from bench2robust.monitors.profiles import Profile, risk_bound
-from bench2robust.monitors.shape import BUCKETS
 
 __all__ = ["COINCIDENCE", "Gate", "admitted"]
 

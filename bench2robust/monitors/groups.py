@@ -11,12 +11,13 @@ the relations known by then agree with it. So adding a record is merging a group
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
 from bench2robust.core.canonical import Json
-from bench2robust.monitors.terms import Term, evaluate, read_term, reader, terms_of
+from bench2robust.monitors.readers import evaluate, reader
+from bench2robust.monitors.terms import Term, read_term, terms_of
 
 __all__ = ["Group", "Line", "Plan", "Triple", "mining_tolerance"]
 
@@ -40,20 +41,31 @@ class Group:
 
     Attributes:
         n: records.
-        values: term -> its distinct values, None once there were more than ``MOST_VALUES``;
-            of the terms that are constant or in a relation.
+        constants: term -> the one value that it has had.
+        values: term in a relation -> its distinct values, None once there were more than
+            ``MOST_VALUES``. A term that is in neither has changed and is in no relation, or was
+            absent from a record.
         lines: pair of terms -> (a, b).
         triples: the triples that hold.
+
+    Args:
+        terms: the numbers of one record, for a group of one.
     """
 
-    def __init__(self, terms: Mapping[Term, float] | None = None) -> None:
+    def __init__(self, terms: dict[Term, float] | None = None) -> None:
         self.n = 0 if terms is None else 1
-        self.values: dict[Term, frozenset[float] | None] = {
-            term: frozenset((number,)) for term, number in (terms or {}).items()
-        }
+        self.constants = terms or {}
+        self.values: dict[Term, frozenset[float] | None] = {}
         self.lines: dict[Line, tuple[float, float]] = {}
         self.triples: set[Triple] = set()
         self._plan: Plan | None = None
+
+    def copy(self) -> Group:
+        """Return a group that changes apart."""
+        group = Group(dict(self.constants))
+        group.n, group.values = self.n, dict(self.values)
+        group.lines, group.triples = dict(self.lines), set(self.triples)
+        return group
 
     def plan(self, base: Plan | None = None) -> Plan:
         """Return how to read a record; ``base`` is the plan of all records, of which these are."""
@@ -74,7 +86,9 @@ class Group:
     def absorb(self, result: Json) -> None:
         """Add a record that may disagree."""
         if self.n:
-            found = {term: evaluate(term, result) for term in self.values}
+            found = {
+                t: evaluate(t, result) for known in (self.constants, self.values) for t in known
+            }
             self.merge(Group({term: x for term, x in found.items() if x is not None}))
         else:
             self.merge(Group(dict(terms_of(result))))
@@ -84,50 +98,57 @@ class Group:
         if not other.n:
             return
         if not self.n:
-            self.n, self.values = other.n, dict(other.values)
-            self.lines, self.triples = dict(other.lines), set(other.triples)
-            self._plan = None
+            self.__dict__.update(other.copy().__dict__)
             return
-        values = {
-            term: _union(seen, other.values[term])
-            for term, seen in self.values.items()
-            if term in other.values
-        }
-        moved = {term for term, seen in values.items() if seen is None or len(seen) > 1}
-        born = [t for t in moved if self.constant(t) is not None or other.constant(t) is not None]
-        lines = self._lines_with(other, born, moved)
-        triples = self._triples_with(other, born, moved)
-        self.n += other.n
-        self.lines, self.triples = lines, triples
+        constants = {t: c for t, c in self.constants.items() if other.constants.get(t) == c}
+        moved = (self._terms() & other._terms()) - constants.keys()
+        lines = self._lines_with(other, moved)
+        triples = self._triples_with(other, moved)
         bound = {term for relation in (*lines, *triples) for term in relation}
-        self.values = {t: v for t, v in values.items() if t not in moved or t in bound}
+        self.values = {term: _union(self._seen(term), other._seen(term)) for term in bound}
+        self.n += other.n
+        self.constants, self.lines, self.triples = constants, lines, triples
         self._plan = None
 
-    def constant(self, term: Term) -> float | None:
-        """Return the one value that a term has had, or None."""
-        seen = self.values.get(term)
-        return min(seen) if seen is not None and len(seen) == 1 else None
+    def _terms(self) -> set[Term]:
+        return {*self.constants, *self.values}
 
-    def _lines_with(
-        self, other: Group, born: list[Term], moved: set[Term]
-    ) -> dict[Line, tuple[float, float]]:
+    def _seen(self, term: Term) -> frozenset[float] | None:
+        constant = self.constants.get(term)
+        return self.values[term] if constant is None else frozenset((constant,))
+
+    def _lines_with(self, other: Group, moved: set[Term]) -> dict[Line, tuple[float, float]]:
         """Return the lines on which the records of both groups lie."""
-        lines = {pair: line for pair, line in self.lines.items() if other.lines.get(pair) == line}
-        pairs = [pair for pair in (*self.lines, *other.lines) if pair not in lines]
-        pairs += combinations(sorted(born), 2)
-        for x, y in pairs:
-            if x in moved and y in moved:
-                line = _joined(self, other, x, y)
-                if line is not None:
-                    lines[line[0]] = line[1]
+        lines = {
+            pair: line
+            for one, two in ((self, other), (other, self))
+            for pair, line in one.lines.items()
+            if moved.issuperset(pair) and two._is_on(pair, line)
+        }
+        steps = [
+            (term, self.constants[term], other.constants[term])
+            for term in sorted(moved)
+            if term in self.constants and term in other.constants
+        ]
+        for one, two in combinations(steps, 2):
+            line = _through(one, two)
+            if line is not None:
+                lines[line[0]] = line[1]
         return lines
 
-    def _triples_with(self, other: Group, born: list[Term], moved: set[Term]) -> set[Triple]:
+    def _is_on(self, pair: Line, line: tuple[float, float]) -> bool:
+        if pair in self.lines:
+            return self.lines[pair] == line
+        x, y = (self.constants.get(term) for term in pair)
+        return x is not None and y is not None and _on(x, y, *line)
+
+    def _triples_with(self, other: Group, moved: set[Term]) -> set[Triple]:
         """Return the sums that hold on the records of both groups."""
         triples = self.triples & other.triples
         tried = (self.triples | other.triples) - triples
+        born = {term for term in moved if term in self.constants or term in other.constants}
         if born:
-            tried |= set(_triples(set(born), sorted(moved), other))
+            tried |= set(_triples(born, sorted(moved), other))
         return triples | {
             triple
             for triple in tried
@@ -139,7 +160,7 @@ class Group:
         if triple in self.triples:
             return True
         x, y, z = triple
-        u, v, w = self.constant(x), self.constant(y), self.constant(z)
+        u, v, w = (self.constants.get(term) for term in triple)
         if u is not None and v is not None and w is not None:
             return _sums(u, v, w)
         if u is not None and v is None and w is None:
@@ -160,11 +181,11 @@ class Group:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as a JSON object."""
-        terms = sorted(self.values)
+        terms = sorted(self._terms())
         index = {term: number for number, term in enumerate(terms)}
         return {
             "n": self.n,
-            "terms": [[t.to_json(), _listed(self.values[t])] for t in terms],
+            "terms": [[t.to_json(), _listed(self._seen(t))] for t in terms],
             "lines": sorted([index[x], index[y], a, b] for (x, y), (a, b) in self.lines.items()),
             "triples": sorted([index[t] for t in triple] for triple in self.triples),
         }
@@ -176,7 +197,10 @@ class Group:
         group.n = state["n"]
         terms = [read_term(row) for row, _ in state["terms"]]
         for term, (_, seen) in zip(terms, state["terms"], strict=True):
-            group.values[term] = None if seen is None else frozenset(seen)
+            if seen is not None and len(seen) == 1:
+                group.constants[term] = seen[0]
+            else:
+                group.values[term] = None if seen is None else frozenset(seen)
         group.lines = {(terms[x], terms[y]): (a, b) for x, y, a, b in state["lines"]}
         group.triples = {(terms[x], terms[y], terms[z]) for x, y, z in state["triples"]}
         return group
@@ -195,15 +219,14 @@ class Plan:
     def __init__(self, group: Group, base: Plan | None) -> None:
         self.base = base
         self.places: dict[Term, int] = dict(base.places) if base else {}
-        own = [term for term in group.values if term not in self.places]
-        self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
+        terms = (*group.constants, *group.values)
+        own = [term for term in terms if term not in self.places]
         self.readers = [reader(term) for term in own]
+        self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
         place, known = self.places, base.held if base else frozenset()
         self.held: frozenset[object] = frozenset((*group.lines, *group.triples))
-        seen = group.values.items()
-        self.open = [(place[t], t) for t, values in seen if values and len(values) > 1]
-        constants = {term: group.constant(term) for term in group.values}
-        self.constants = [(place[t], c) for t, c in constants.items() if c is not None]
+        self.open = [(place[t], t) for t, values in group.values.items() if values is not None]
+        self.constants = [(place[t], c) for t, c in group.constants.items()]
         self.lines = [
             (place[pair[0]], place[pair[1]], a, b)
             for pair, (a, b) in group.lines.items()
@@ -244,36 +267,20 @@ def _same(line: tuple[float, float] | None, wanted: tuple[float, float]) -> bool
     return abs(line[1] - wanted[1]) <= mining_tolerance(line[1], wanted[1])
 
 
-def _joined(one: Group, two: Group, x: Term, y: Term) -> tuple[Line, tuple[float, float]] | None:
-    """Return the line through the records of both groups, if there is one."""
-    for first, second in ((one, two), (two, one)):
-        u, v = second.constant(x), second.constant(y)
-        if u is None or v is None:
-            continue
-        s, t = first.constant(x), first.constant(y)
-        if s is not None and t is not None:
-            return _through(x, y, s, t, u, v)
-        for pair, p, q in (((x, y), u, v), ((y, x), v, u)):
-            line = first.lines.get(pair)
-            if line is not None and _on(p, q, *line):
-                return pair, line
-    return None
+Step = tuple[Term, float, float]
+"""A term and its values in two records."""
 
 
-def _through(
-    x: Term, y: Term, s: float, t: float, u: float, v: float
-) -> tuple[Line, tuple[float, float]] | None:
-    """Return the line through (s, t) and (u, v), its numbers rounded to nine digits.
+def _through(one: Step, two: Step) -> tuple[Line, tuple[float, float]] | None:
+    """Return the line through two points, its numbers rounded to nine digits.
 
     A relation that someone meant has coefficients of few digits, so every two of its points give
-    the same ones.
+    the same ones. The same relation always has the same term alone: that with the steeper change,
+    and the first of the two where they change alike.
     """
-    if s == u or t == v:
-        return None
-    if y < x:
-        x, y, s, t, u, v = y, x, t, s, v, u
+    (x, s, u), (y, t, v) = one, two
     a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
-    if abs(a) < 1:  # the same relation always has the same side alone
+    if abs(a) < 1:
         x, y, s, t, u, v = y, x, t, s, v, u
         a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
     b = float(f"{s - a * t:.{_DIGITS}g}")
@@ -303,15 +310,14 @@ class _Sums:
 
     def __init__(self, terms: list[Term], group: Group) -> None:
         self._terms = terms
-        self._numbers = {term: group.constant(term) for term in terms} if group.n == 1 else {}
-        pairs = [(number, term) for term, number in self._numbers.items() if number is not None]
-        self._sorted = sorted(pairs)
+        self._numbers = {t: group.constants[t] for t in terms} if group.n == 1 else {}
+        self._sorted = sorted((number, term) for term, number in self._numbers.items())
 
     def of(self, y: Term, z: Term) -> Iterable[Term]:
         """Return the terms that may be y + z."""
-        v, w = self._numbers.get(y), self._numbers.get(z)
-        if v is None or w is None:
-            return () if self._numbers else self._terms
+        if not self._numbers:
+            return self._terms
+        v, w = self._numbers[y], self._numbers[z]
         reach = mining_tolerance(v, w, v + w)
         start = bisect_left(self._sorted, v + w - reach, key=_first)
         stop = bisect_right(self._sorted, v + w + reach, key=_first)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.affine import Relation, read_relation
 from bench2robust.monitors.contract import Invariant
-from bench2robust.monitors.pointers import EACH, EVERY, split, unescape
+from bench2robust.monitors.pointers import EACH, EVERY, escape, split, unescape
 
 __all__ = ["Layout", "Spot", "arranged"]
 
@@ -54,6 +54,27 @@ class Spot:
                 spot = spot.fields.setdefault(unescape(step), Spot())
         return spot
 
+    def below(self, step: str) -> Spot | None:
+        """Return the place of a required field, or None."""
+        key = unescape(step)
+        return self.fields.get(key) if key in self.required else None
+
+    def is_implied(self) -> bool:
+        """Say whether other tests of the place refuse every other type than its own.
+
+        Only a text is in a set of texts, and only an object has a text as index, or items.
+        """
+        if self.types == frozenset(("string",)):
+            return self.values is not None and all(type(value) is str for value in self.values)
+        asked = self.required or any(field.is_listed() for field in self.fields.values())
+        return self.types == frozenset(("object",)) and bool(asked)
+
+    def is_listed(self) -> bool:
+        """Say whether a type as in :meth:`is_plain`, or a domain of texts, is all that is asked."""
+        texts = self.values is not None and all(type(value) is str for value in self.values)
+        domain = texts and self.types in (None, frozenset(("string",)))
+        return self.is_plain() or (domain and self == Spot(types=self.types, values=self.values))
+
     def is_plain(self) -> bool:
         """Say whether one type, which holds nothing and is no number, is all that is asked."""
         return self == Spot(types=self.types) and self.types in _PLAIN
@@ -74,6 +95,16 @@ class Layout:
     relations: list[Relation] = field(default_factory=list)
     lexical: bool = False
     nominal: frozenset[str] = frozenset()
+
+    def named(self) -> Iterator[str]:
+        """Yield the paths of the fields that relations need."""
+        for relation in self.relations:
+            yield relation.guard
+            for _, term in relation.terms:
+                parent = term.path.rpartition("/")[0]
+                yield term.path
+                keys = (key for key in (term.times, *term.where[:1]) if key)
+                yield from (f"{parent}/{escape(key)}" for key in keys)
 
 
 def arranged(invariants: Iterable[Invariant]) -> Layout:

@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -16,9 +15,9 @@ from bench2robust.core.errors import DataError, UsageError, shown
 from bench2robust.monitors.admission import invariants
 from bench2robust.monitors.contract import Contract
 from bench2robust.monitors.extensions import extension
+from bench2robust.monitors.nodes import BUCKETS
 from bench2robust.monitors.profiles import Profile, load_profile
 from bench2robust.monitors.reading import parsed_result
-from bench2robust.monitors.shape import BUCKETS
 from bench2robust.monitors.tool_state import ToolState, merged
 
 __all__ = ["FOLDS", "Miner", "fold_of"]
@@ -153,10 +152,10 @@ class Miner:
         return miner
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=1024)
 def fold_key(task: str) -> int:
     """Return the number whose remainders place a task in folds."""
-    return int(sha256(task.encode("utf-8", "surrogatepass")).hexdigest()[:8], 16)
+    return int.from_bytes(sha256(task.encode("utf-8", "surrogatepass")).digest()[:4])
 
 
 def fold_of(task: str, folds: int = FOLDS) -> int:
@@ -172,14 +171,8 @@ def _bytes(value: Json) -> bytes:
 
 
 def _without_each(states: list[ToolState]) -> list[ToolState]:
-    """Return, for each state, the merge of all others, from the merges of both sides."""
-    before = list(accumulate(states, _both, initial=ToolState()))
-    after = list(accumulate(reversed(states), _both, initial=ToolState()))[::-1]
-    return [_both(before[k], after[k + 1]) for k in range(len(states))]
-
-
-def _both(one: ToolState, two: ToolState) -> ToolState:
-    return merged((one, two))
+    """Return, for each state, the merge of all others."""
+    return [merged(other for other in states if other is not left) for left in states]
 
 
 def _contract(states: Mapping[str, ToolState], profile: Profile) -> Contract:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.yaml_files import parse_yaml
-from bench2robust.monitors.shape import BUCKETS
+from bench2robust.monitors.nodes import BUCKETS
 from bench2robust.monitors.violation import CODES
 
 __all__ = [

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.groups import Group
-from bench2robust.monitors.lexicon import is_category
-from bench2robust.monitors.pointers import escape
+from bench2robust.monitors.lexicon import is_category, is_quantity
+from bench2robust.monitors.nodes import NUMBERS, Node
+from bench2robust.monitors.pointers import EACH, EVERY, escape
+from bench2robust.monitors.shape import Tree, places
+from bench2robust.monitors.terms import MOST_KEYS, MOST_PARTS
 
 __all__ = ["Relations"]
 
 MOST_GUARD_VALUES = 8
 MOST_GUARDS = 2
+MOST_TERMS = 256
 _LONGEST_GUARD = 64
+
+
+Parts = dict[str, Group | None]
+"""Value of a guard -> what holds there; None: every record has it, so what holds everywhere."""
 
 
 class Relations:
@@ -22,16 +31,24 @@ class Relations:
 
     Attributes:
         everywhere: what holds on all records.
-        guards: path of a guard -> its value -> what holds there; None once it had too many
-            values. Guards are texts at the top whose name is that of a category.
+        guards: path of a guard -> its parts; None once it had too many values. Guards are texts
+            at the top whose name is that of a category.
+        crowded: results could have more than ``MOST_TERMS`` terms; nothing is followed.
     """
 
     def __init__(self) -> None:
         self.everywhere = Group()
-        self.guards: dict[str, dict[str, Group] | None] = {}
+        self.guards: dict[str, Parts | None] = {}
+        self.crowded = False
+        self._counted = -1
 
-    def add(self, result: Json) -> None:
-        """Add one record."""
+    def add(self, result: Json, tree: Tree) -> None:
+        """Add one record, which ``tree`` has just counted."""
+        self.look(tree)
+        if self.crowded:
+            return
+        found = _guards(result)
+        self._split(found)
         base = self.everywhere.plan()
         numbers = base.numbers(result)
         agreed = self.everywhere.n > 0 and base.agrees(numbers)
@@ -39,7 +56,7 @@ class Relations:
             self.everywhere.count(base, numbers)
         else:
             self.everywhere.absorb(result)
-        for group in self._parts(result):
+        for group in self._groups(found):
             plan = group.plan(base)
             more = plan.numbers(result, numbers) if agreed and group.n else [None]
             if plan.agrees(more):
@@ -47,61 +64,135 @@ class Relations:
             else:
                 group.absorb(result)
 
-    def _parts(self, result: Json) -> Iterator[Group]:
-        """Yield the groups to which a record belongs by its guards."""
-        for path, value in _guards(result):
-            groups = self.guards.setdefault(path, {})
-            if groups is None:
+    def look(self, tree: Tree) -> None:
+        """Give up if the places that there are now could hold too many terms."""
+        if self._counted != tree.countable:
+            self._counted = tree.countable
+            if self.crowded or tree.full or possible_terms(tree) > MOST_TERMS:
+                self.crowded, self.everywhere, self.guards = True, Group(), {}
+
+    def _split(self, found: dict[str, str]) -> None:
+        """Give the one value of a guard a group of its own when a record comes without it."""
+        for path, parts in self.guards.items():
+            if parts and len(parts) == 1 and found.get(path) not in parts:
+                self.guards[path] = _apart(parts, self.everywhere)
+        if not self.everywhere.n:
+            self.guards.update({path: {value: None} for path, value in found.items()})
+
+    def _groups(self, found: dict[str, str]) -> Iterator[Group]:
+        """Yield the groups of their own to which a record belongs."""
+        for path, value in found.items():
+            parts = self.guards.setdefault(path, {})
+            if parts is None:
                 continue
-            group = groups.get(value)
-            if group is None:
-                if len(groups) >= MOST_GUARD_VALUES:
+            group = parts.get(value)
+            if group is None and value not in parts:
+                if len(parts) >= MOST_GUARD_VALUES:
                     self.guards[path] = None
                     continue
-                group = groups[value] = Group()
-            yield group
+                group = parts[value] = Group()
+            if group is not None:
+                yield group
 
     def merge(self, other: Relations) -> None:
         """Add another shard's records."""
-        self.everywhere.merge(other.everywhere)
-        for path, theirs in other.guards.items():
-            mine = self.guards.setdefault(path, {})
-            if mine is None:
-                continue
-            if theirs is None or len(mine.keys() | theirs.keys()) > MOST_GUARD_VALUES:
-                self.guards[path] = None
-                continue
-            for value, group in theirs.items():
-                mine.setdefault(value, Group()).merge(group)
+        self.crowded = self.crowded or other.crowded
+        self._counted = -1
+        if self.crowded:
+            self.everywhere, self.guards = Group(), {}
+        elif other.everywhere.n:
+            whole = [side for side in (self, other) if side.everywhere.n]
+            paths = dict.fromkeys([*self.guards, *other.guards])
+            self.guards = {path: _together(path, whole) for path in paths}
+            self.everywhere.merge(other.everywhere)
+
+    def parts(self, path: str) -> dict[str, Group]:
+        """Return what holds for each value of a guard."""
+        apart = _apart(self.guards[path] or {}, self.everywhere)
+        return {value: group for value, group in apart.items() if group is not None}
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as a JSON object."""
         guards = {
-            path: None if groups is None else {v: group.to_json() for v, group in groups.items()}
-            for path, groups in self.guards.items()
+            path: None if parts is None else {v: g and g.to_json() for v, g in parts.items()}
+            for path, parts in self.guards.items()
         }
-        return {"everywhere": self.everywhere.to_json(), "guards": guards}
+        whole = self.everywhere.to_json()
+        return {"everywhere": whole, "guards": guards, "crowded": self.crowded}
 
     @classmethod
     def from_json(cls, state: dict[str, Any]) -> Relations:
         """Return the relations of a saved state."""
         relations = cls()
         relations.everywhere = Group.from_json(state["everywhere"])
-        for path, groups in state["guards"].items():
+        relations.crowded = state["crowded"]
+        for path, rows in state["guards"].items():
             relations.guards[path] = None
-            if groups is not None:
-                found = {value: Group.from_json(row) for value, row in groups.items()}
-                relations.guards[path] = found
+            if rows is not None:
+                parts: Parts = {
+                    v: None if row is None else Group.from_json(row) for v, row in rows.items()
+                }
+                relations.guards[path] = parts
         return relations
 
 
-def _guards(result: Json) -> Iterator[tuple[str, str]]:
-    if type(result) is not dict:
-        return
-    names = [
-        key
-        for key, value in result.items()
-        if type(value) is str and is_category(key) and len(value) <= _LONGEST_GUARD
-    ]
-    for key in sorted(names)[:MOST_GUARDS]:
-        yield f"/{escape(key)}", result[key]
+def possible_terms(tree: Tree) -> int:
+    """Return how many terms the places of a tree can hold at most."""
+    count = 0
+    for node in places(tree.root):
+        if EVERY in node.path or node.path.count(EACH) > 1:
+            continue
+        if node.path.endswith(EACH):
+            count += _terms_of_elements(node)
+        elif EACH not in node.path:
+            count += list in node.facets
+            count += not NUMBERS.isdisjoint(node.facets)
+    return count
+
+
+def _terms_of_elements(node: Node) -> int:
+    facet = node.facets.get(dict)
+    fields = list(((facet and facet.children) or {}).values())
+    numbers = [child for child in fields if not NUMBERS.isdisjoint(child.facets)]
+    lists = sum(list in child.facets for child in fields)
+    quantities = sum(is_quantity(child.name) for child in numbers)
+    kinds = sum(str in child.facets and is_category(child.name) for child in fields)
+    return lists + len(numbers) * (1 + quantities + MOST_PARTS * kinds)
+
+
+def _apart(parts: Mapping[str, Group | None], everywhere: Group) -> Parts:
+    """Return parts each of which is a group of its own."""
+    return {value: everywhere.copy() if g is None else g for value, g in parts.items()}
+
+
+def _together(path: str, sides: Sequence[Relations]) -> Parts | None:
+    """Return the parts of a guard over the records of all sides, each of which has some."""
+    found = [side.guards.get(path, {}) for side in sides]
+    first = found[0]
+    if first and None in first.values() and all(parts == first for parts in found):
+        return dict(first)  # one value, everywhere
+    total: Parts = {}
+    for side, parts in zip(sides, found, strict=True):
+        if parts is None or len(total.keys() | parts.keys()) > MOST_GUARD_VALUES:
+            return None
+        for value, group in _apart(parts, side.everywhere).items():
+            mine = total.setdefault(value, Group())
+            assert mine is not None and group is not None
+            mine.merge(group)
+    return total
+
+
+def _guards(result: Json) -> dict[str, str]:
+    """Return path -> value of the first texts at the top, by name, whose name is a category's."""
+    found: dict[str, str] = {}
+    if type(result) is dict and len(result) <= MOST_KEYS:
+        for key, path in _category_places(tuple(result)):
+            value = result[key]
+            if type(value) is str and len(value) <= _LONGEST_GUARD and len(found) < MOST_GUARDS:
+                found[path] = value
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _category_places(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+    return [(key, f"/{escape(key)}") for key in sorted(filter(is_category, keys))]

@@ -15,8 +15,8 @@ from bench2robust.monitors.echoes import LEVELS, agreement, is_scalar
 from bench2robust.monitors.errors_told import alarms
 from bench2robust.monitors.extensions import EXTENSIONS
 from bench2robust.monitors.findings import Finding, Rule
+from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import occurrences, pointer, split, unescape
-from bench2robust.monitors.shape import KINDS
 from bench2robust.monitors.violation import Violation
 
 __all__ = ["RULES", "build_rule"]

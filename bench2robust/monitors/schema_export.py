@@ -6,6 +6,7 @@ from typing import Any
 
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.monitors.contract import Contract, Invariant
+from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import EACH, EVERY, split, unescape
 
 __all__ = ["DIALECT", "to_json_schema"]
@@ -18,8 +19,8 @@ RELATIONS = "x-outcome-invariants"
 def to_json_schema(contract: Contract, tool: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a tool's results.
 
-    It accepts every result that the contract accepts, and refuses every result that breaks an
-    invariant of shape, domain or sign.
+    It accepts every result that the contract accepts, but for a category in another case of
+    letters, and refuses every result that breaks an invariant of shape, domain or sign.
 
     Raises:
         UnknownNameError: the contract has no such tool.
@@ -47,11 +48,21 @@ def _add(root: dict[str, Any], invariant: Invariant) -> None:
         _at(root, steps)["type"] = _types(params["types"])
     elif code == "nonpositive_value":
         _at(root, steps)["exclusiveMinimum"] = 0
-    elif code == "unseen_category" and "normalize" not in params:
-        _at(root, steps)["enum"] = list(params["values"])
+    elif code == "unseen_category":
+        _domain(_at(root, steps), list(params["values"]))
     else:
         row = {"code": code, "path": invariant.path, **params}
         root.setdefault(RELATIONS, []).append(row)
+
+
+def _domain(place: dict[str, Any], values: list[Any]) -> None:
+    """Restrict the values of one type; an enum would also refuse those of every other type."""
+    names = sorted({KINDS[type(value)] for value in values})
+    if place.get("type") in names:
+        place["enum"] = values
+    else:
+        rule = {"if": {"type": _types(names)}, "then": {"enum": values}}
+        place.setdefault("allOf", []).append(rule)
 
 
 def _types(names: Any) -> Any:

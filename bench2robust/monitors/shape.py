@@ -1,7 +1,7 @@
 """What results look like: types, keys, values and signs per path, counted by record.
 
-A :class:`Node` is a place in the results of one tool (list elements share one). For each type seen
-there it has a :class:`Facet`. All of it merges: counts add, minima and bit masks combine, and what
+A ``Node`` is a place in the results of one tool (list elements share one). For each type seen
+there it has a ``Facet``. All of it merges: counts add, minima and bit masks combine, and what
 grows past its cap is dropped for good, so the order of records never matters.
 """
 
@@ -12,131 +12,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from bench2robust.core.canonical import Json
+from bench2robust.monitors.errors_told import can_tell
 from bench2robust.monitors.lexicon import is_category, is_data_key
+from bench2robust.monitors.nodes import (
+    KINDS,
+    MOST_KEYS,
+    MOST_VALUES,
+    NAMES,
+    SCALARS,
+    Facet,
+    Node,
+)
 from bench2robust.monitors.pointers import EACH, EVERY, escape
 
-__all__ = ["BUCKETS", "KINDS", "SCALARS", "Facet", "Node", "Tree", "places"]
+__all__ = ["Tree", "places"]
 
-BUCKETS = 60
-"""Tasks fall into this many buckets by their hash; divisible by 2, 3, 4, 5, 6, 10 and 12."""
-MOST_VALUES = 32
 LONGEST_VALUE = 64
-MOST_KEYS = 256
 MOST_NODES = 20_000
-DEEPEST = 32
+_TOLD = 2
+"""So many steps from the top errors are told of."""
 _HUGE = 1e300
 """What numbers beyond count as: whole ones may have no float."""
-
-KINDS: dict[type, str] = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}
-"""Type of a parsed JSON value -> its JSON Schema name."""
-SCALARS = frozenset((str, int, float))
-"""The types that an argument and a result can share."""
-_BY_NAME = {name: kind for kind, name in KINDS.items()}
-
-
-class Facet:
-    """What was seen of one type at one place.
-
-    Attributes:
-        records: records in which the type occurred.
-        instances: how often it occurred (more than once per record under a list).
-        mask: the buckets of tasks in which it occurred, one bit each.
-        low: the smallest number.
-        finite: False once a NaN or infinity was seen.
-        values: scalar -> [records, mask, last record]; None once there were too many.
-        plain: its values tell nothing any more; no part of the state.
-        children: key -> place; None once there were too many keys.
-        pooled: the place of the values whose keys are data.
-        element: the place of list elements.
-        number: whether the type is a number.
-        last: the record that was counted last; no part of the state.
-    """
-
-    __slots__ = (
-        "children",
-        "element",
-        "finite",
-        "instances",
-        "last",
-        "low",
-        "mask",
-        "number",
-        "plain",
-        "pooled",
-        "records",
-        "values",
-    )
-
-    def __init__(self, kind: type, counted: bool) -> None:
-        self.number = kind is int or kind is float
-        self.plain = not counted and not self.number
-        self.records = 0
-        self.instances = 0
-        self.mask = 0
-        self.last = -1
-        self.low: float = math.inf
-        self.finite = True
-        self.values: dict[Any, list[int]] | None = {} if counted else None
-        self.children: dict[str, Node] | None = {}
-        self.pooled: Node | None = None
-        self.element: Node | None = None
-
-    def drop_values(self) -> None:
-        """Give up counting values: there are too many."""
-        self.values = None
-        self.plain = not self.number
-
-
-class Node:
-    """A place in the results of a tool.
-
-    Attributes:
-        path: its contract path.
-        name: its key, ``""`` for list elements and the root.
-        depth: steps from the root.
-        facets: type -> what was seen of it.
-        last: the record in which the place occurred last; no part of the state.
-    """
-
-    __slots__ = ("depth", "facets", "last", "name", "path")
-
-    def __init__(self, path: str, name: str, depth: int) -> None:
-        self.path = path
-        self.name = name
-        self.depth = depth
-        self.facets: dict[type, Facet] = {}
-        self.last = -1
-
-    def facet(self, kind: type) -> Facet:
-        """Return the facet of a type, made if it is new."""
-        found = self.facets.get(kind)
-        if found is None:
-            counted = kind is str or (kind in (int, bool) and is_category(self.name))
-            found = self.facets[kind] = Facet(kind, counted)
-            if kind is list and self.depth < DEEPEST:
-                found.element = Node(f"{self.path}/{EACH}", "", self.depth + 1)
-            elif kind is dict and self.depth >= DEEPEST:
-                found.children = None
-        return found
-
-    @property
-    def records(self) -> int:
-        """Records with the place: exact outside lists, a lower bound inside."""
-        counts = [facet.records for facet in self.facets.values()]
-        return max(counts, default=0) if EACH in self.path else sum(counts)
-
-    @property
-    def instances(self) -> int:
-        """How often the place occurred."""
-        return sum(facet.instances for facet in self.facets.values())
 
 
 class Tree:
@@ -148,15 +44,20 @@ class Tree:
         full: there were more than ``MOST_NODES``; nothing is kept, and nothing is ever mined.
         fresh: the places in the order in which they first held a text or a number, no part of
             the state; a new list after places were dropped or merged.
+        alarming: the places, among those where errors are told of, with a type that can tell;
+            the root where they are not all known. No part of the state.
+        countable: rises whenever there may be more numbers, lists or categories; no part either.
     """
 
-    __slots__ = ("fresh", "full", "root", "size")
+    __slots__ = ("alarming", "countable", "fresh", "full", "root", "size")
 
     def __init__(self) -> None:
         self.root = Node("", "", 0)
         self.size = 1
         self.full = False
         self.fresh: list[Node] = []
+        self.alarming: list[Node] = []
+        self.countable = 0
 
     def add(self, value: Json, record: int, bit: int) -> None:
         """Count one result; ``bit`` is the bucket of its task."""
@@ -169,7 +70,9 @@ class Tree:
         # One function of many lines: calls would be a third of the time of mining.
         node.last = record
         kind = type(value)
-        facet = node.facets.get(kind) or self._open(node, kind)
+        facet = node.first if kind is node.kind else None
+        if facet is None:
+            facet = node.facets.get(kind) or self._open(node, kind)
         facet.instances += 1
         if facet.last != record:
             facet.last = record
@@ -188,19 +91,31 @@ class Tree:
                     self._visit(child, item, record, bit)
                     continue
                 child.last = record
-                found = child.facets.get(kind) or self._open(child, kind)
+                found = child.first if kind is child.kind else None
+                if found is None:
+                    found = child.facets.get(kind) or self._open(child, kind)
                 found.instances += 1
                 if found.last != record:
                     found.last = record
                     found.records += 1
                     found.mask |= bit
-                if not found.plain:
-                    _count(found, kind, item, record, bit)
+                if found.plain:
+                    continue
+                if kind is str:
+                    entry = found.values.get(item)  # type: ignore[union-attr]
+                    if entry is not None:
+                        if entry[2] != record:
+                            entry[0] += 1
+                            entry[1] |= bit
+                            entry[2] = record
+                        continue
+                _count(found, kind, item, record, bit)
         elif kind is list:
             element = facet.element
             if element is not None:
+                visit = self._visit
                 for item in value:
-                    self._visit(element, item, record, bit)
+                    visit(element, item, record, bit)
         elif not facet.plain:
             _count(facet, kind, value, record, bit)
 
@@ -208,6 +123,10 @@ class Tree:
         """Return the facet of a type that is new at a place."""
         if kind in SCALARS:
             self.fresh.append(node)
+        if _is_alarming(node, kind):
+            self.alarming.append(node)
+        if kind is not str or is_category(node.name):
+            self.countable += 1
         return node.facet(kind)
 
     def _child(self, node: Node, facet: Facet, key: str) -> Node | None:
@@ -228,12 +147,18 @@ class Tree:
         return child
 
     def _look_again(self) -> None:
+        self.countable += 1
         kept = list(places(self.root))
         self.size = len(kept)
         self.fresh = [node for node in kept if not SCALARS.isdisjoint(node.facets)]
+        self.alarming = [n for n in kept if any(_is_alarming(n, kind) for kind in n.facets)]
+        if any(node.depth < _TOLD and _is_open(node) for node in kept):
+            self.alarming.append(self.root)
 
     def _drop_all(self) -> None:
         self.full, self.root, self.size, self.fresh = True, Node("", "", 0), 1, []
+        self.alarming = [self.root]
+        self.countable += 1
 
     def merge(self, other: Tree) -> None:
         """Add what another tree has counted of other records."""
@@ -256,6 +181,15 @@ class Tree:
         _read_node(tree.root, state["root"])
         tree._look_again()
         return tree
+
+
+def _is_alarming(node: Node, kind: type) -> bool:
+    return 0 < node.depth <= _TOLD and EACH not in node.path and can_tell(node.name, kind)
+
+
+def _is_open(node: Node) -> bool:
+    facet = node.facets.get(dict)
+    return facet is not None and facet.children is None
 
 
 def _count(facet: Facet, kind: type, value: Any, record: int, bit: int) -> None:
@@ -287,15 +221,18 @@ def _is_short(value: Any) -> bool:
 
 
 def places(node: Node) -> Iterator[Node]:
-    """Yield a place and all below it, keys in alphabetical order."""
-    yield node
-    for kind in sorted(node.facets, key=lambda k: KINDS[k]):
-        facet = node.facets[kind]
-        for _, child in sorted((facet.children or {}).items()):
-            yield from places(child)
-        for below in (facet.pooled, facet.element):
-            if below is not None:
-                yield from places(below)
+    """Yield a place and all below it."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        for facet in node.facets.values():
+            if facet.children:
+                stack += facet.children.values()
+            if facet.pooled is not None:
+                stack.append(facet.pooled)
+            if facet.element is not None:
+                stack.append(facet.element)
 
 
 def _merge_nodes(mine: Node, theirs: Node) -> None:
@@ -365,7 +302,7 @@ def _facet_json(facet: Facet) -> dict[str, Any]:
 
 def _read_node(node: Node, state: dict[str, Any]) -> None:
     for name, row in state.items():
-        facet = node.facet(_BY_NAME[name])
+        facet = node.facet(NAMES[name])
         facet.records, facet.instances = row["records"], row["instances"]
         facet.mask, facet.low, facet.finite = row["mask"], float(row["low"]), row["finite"]
         if row["values"] is None:

@@ -2,25 +2,40 @@
 
 A term is a number at a place outside lists, the length of a list, a sum over a list, or the summed
 lengths of the lists in a list. A record has a term or lacks it; it never has half of one: a sum
-needs its field in every element.
+needs its field in every element (in every one of its part, and in the first).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.lexicon import is_category, is_data_key, is_identifier, is_quantity
 from bench2robust.monitors.pointers import EACH, escape, split, unescape
 
-__all__ = ["Term", "evaluate", "read_term", "reader", "terms_of"]
+__all__ = [
+    "LACKS",
+    "LARGEST",
+    "MOST_KEYS",
+    "MOST_PARTS",
+    "Term",
+    "adding",
+    "number_of",
+    "read_term",
+    "terms_of",
+]
 
 _DEEPEST = 3
-_MOST_KEYS = 64
-_LARGEST = 1e15
+MOST_KEYS = 64
+"""Wider objects are no place for relations."""
+LARGEST = 1e15
+"""Beyond, sums of floats lose too much."""
 _LONGEST_VALUE = 64
+MOST_PARTS = 8
+"""Into so many parts at most a list is divided by the values of a sibling."""
+LACKS = (TypeError, KeyError, IndexError, AttributeError, OverflowError)
+"""What reading raises where a result has no such list, element or number."""
 
 
 class Term(NamedTuple):
@@ -89,145 +104,92 @@ def read_term(row: Any) -> Term:
 
 def terms_of(value: Json, path: str = "", depth: int = 0) -> Iterator[tuple[Term, float]]:
     """Yield every (term, number) of a result."""
-    if isinstance(value, dict):
-        if len(value) > _MOST_KEYS or depth > _DEEPEST:
+    if type(value) is dict:
+        if len(value) > MOST_KEYS or depth > _DEEPEST:
             return
         for key, item in value.items():
             if is_data_key(key):
                 continue
             at = f"{path}/{escape(key)}"
-            number = _number(item)
-            if number is not None:
-                if not is_identifier(key):
-                    yield Term("value", at), number
-            elif isinstance(item, dict | list):
+            number = number_of(item)
+            if number is None:
                 yield from terms_of(item, at, depth + 1)
-    elif isinstance(value, list):
+            elif not is_identifier(key):
+                yield Term("value", at), number
+    elif type(value) is list:
         yield Term("length", path), float(len(value))
-        if value and all(type(item) is dict and len(item) <= _MOST_KEYS for item in value):
-            yield from _terms_of_list(value, path)
+        if value and type(value[0]) is dict and len(value[0]) <= MOST_KEYS:
+            for term in _terms_of_list(value, f"{path}/{EACH}"):
+                found = total(adding(term), value)
+                if found is not None:
+                    yield term, found
 
 
-def _terms_of_list(items: list[dict[str, Json]], path: str) -> Iterator[tuple[Term, float]]:
-    for term in _candidates(items, f"{path}/{EACH}"):
-        if term.where:
-            yield from _parts(term, items)
-        else:
-            total = _folder(term)(items)
-            if total is not None:
-                yield term, total
-
-
-def _candidates(items: list[dict[str, Json]], path: str) -> Iterator[Term]:
-    """Yield the terms that a list may have; one that some element lacks is yet to be left out."""
-    numbers, texts, lists = _fields(items)
-    yield from (Term("lengths", f"{path}/{escape(key)}") for key in lists)
-    for key in (key for key in numbers if not is_identifier(key)):
+def _terms_of_list(items: list[Any], path: str) -> Iterator[Term]:
+    """Yield the terms that a list may have: what its first element lacks, the list lacks."""
+    first = items[0]
+    numbers = [key for key, item in first.items() if number_of(item) is not None]
+    kinds = [key for key, item in first.items() if type(item) is str and is_category(key)]
+    for key, item in first.items():
         at = f"{path}/{escape(key)}"
-        yield Term("sum", at)
-        yield from (Term("sum", at, times=by) for by in numbers if by != key and is_quantity(by))
-        yield from (Term("sum", at, where=(kind, "")) for kind in texts if is_category(kind))
+        if is_data_key(key):
+            continue
+        if type(item) is list:
+            yield Term("lengths", at)
+        elif key in numbers and not is_identifier(key):
+            yield Term("sum", at)
+            yield from (Term("sum", at, by) for by in numbers if by != key and is_quantity(by))
+            for kind in kinds:
+                values = _values(items, kind)
+                yield from (Term("sum", at, where=(kind, value)) for value in sorted(values))
 
 
-def _fields(items: list[dict[str, Json]]) -> tuple[list[str], list[str], list[str]]:
-    """Return the keys under which some element has a number, a text, a list."""
-    found: tuple[dict[str, None], ...] = ({}, {}, {})
-    for item in items:
-        for key, value in item.items():
-            kind = type(value)
-            place = 0 if kind in (int, float) else 1 if kind is str else 2 if kind is list else -1
-            if place >= 0 and not is_data_key(key):
-                found[place][key] = None
-    numbers, texts, lists = (list(keys)[:_MOST_KEYS] for keys in found)
-    return numbers, texts, lists
+def _values(items: Sequence[Any], key: str) -> set[str]:
+    """Return the values that elements have under a key, if they are few and short texts."""
+    if not all(type(item) is dict for item in items):
+        return set()
+    held = {item.get(key) for item in items if type(item.get(key)) is str}
+    few = len(held) <= MOST_PARTS and all(len(value) <= _LONGEST_VALUE for value in held)
+    return held if few else set()
 
 
-def _parts(term: Term, items: list[dict[str, Json]]) -> Iterator[tuple[Term, float]]:
-    """Yield a sum for every value that its sibling has."""
-    key = term.where[0]
-    values = {item[key] for item in items if _is_text(item.get(key))}
-    for value in sorted(values):
-        part = term._replace(where=(key, value))
-        total = _folder(part)(items)
-        if total is not None:
-            yield part, total
-
-
-def evaluate(term: Term, value: Json) -> float | None:
-    """Return the number that a result has for a term, or None if it lacks it."""
-    return reader(term)(value)
-
-
-@lru_cache(maxsize=4096)
-def reader(term: Term) -> Callable[[Json], float | None]:
-    """Return the function that reads a term from a result."""
-    before, star, _ = term.path.partition(f"/{EACH}/")
-    keys = [unescape(step) for step in split(before)]
-    read = _folder(term) if star else _length if term.fold == "length" else _number
-
-    def read_below(value: Json) -> float | None:
-        for key in keys:
-            if type(value) is not dict or len(value) > _MOST_KEYS:
-                return None
-            value = value.get(key)
-        return read(value)
-
-    def read_top(value: Json) -> float | None:
-        if type(value) is dict and len(value) <= _MOST_KEYS:
-            return read(value.get(top))
-        return None
-
-    top = keys[0] if keys else ""
-    return read_top if len(keys) == 1 else read_below
-
-
-def _length(value: Json) -> float | None:
-    return float(len(value)) if type(value) is list else None
-
-
-def _folder(term: Term) -> Callable[[Json], float | None]:
-    """Return the function that sums over a list."""
-    summands = _summands(term, unescape(term.path.rpartition("/")[2]))
-
-    def fold(items: Json) -> float | None:
-        try:
-            if type(items) is not list or max(map(len, items)) > _MOST_KEYS:
-                return None
-            numbers = summands(items)
-            if numbers:
-                total = float(sum(numbers))
-                return total if -_LARGEST <= total <= _LARGEST else None
-            return None
-        except (TypeError, KeyError, AttributeError, ValueError, OverflowError):
-            return None  # the list is empty, an element is no object, or one lacks its number
-
-    return fold
-
-
-def _summands(term: Term, key: str) -> Callable[[Sequence[Any]], list[float]]:
-    if term.where:
-        sibling, wanted = term.where
-        return lambda items: [item[key] for item in items if item.get(sibling) == wanted]
-    if term.times:
-        times = term.times
-        return lambda items: [item[key] * item[times] for item in items]
-    if term.fold == "lengths":
-        return lambda items: [_length_or_fail(item[key]) for item in items]
-    return lambda items: [item[key] for item in items]
-
-
-def _length_or_fail(value: Json) -> int:
-    if type(value) is not list:
-        raise TypeError
-    return len(value)
-
-
-def _number(value: Json) -> float | None:
+def number_of(value: Json) -> float | None:
     """Return a number that arithmetic can be done with."""
     if type(value) is int or type(value) is float:
-        return value + 0.0 if abs(value) <= _LARGEST else None  # no NaN, no -0.0
+        return value + 0.0 if abs(value) <= LARGEST else None  # no NaN, no -0.0
     return None
 
 
-def _is_text(value: Json) -> bool:
-    return type(value) is str and len(value) <= _LONGEST_VALUE
+def total(add_up: Callable[[Sequence[Any]], float], items: Sequence[Any]) -> float | None:
+    """Return the sum over a list, None where it has none or its elements are too wide."""
+    try:
+        if len(items[0]) > MOST_KEYS:
+            return None
+        found = add_up(items)
+    except LACKS:
+        return None
+    return found if -LARGEST <= found <= LARGEST else None
+
+
+def adding(term: Term) -> Callable[[Sequence[Any]], float]:
+    """Return the sum over a list that a term is; what it cannot add raises one of ``LACKS``."""
+    key = unescape(term.path.rpartition("/")[2])
+    if term.where:
+        return lambda items: _part(items, key, *term.where)
+    if times := term.times:
+        return lambda items: float(sum([item[key] * item[times] for item in items]))
+    if term.fold == "lengths":
+        size = list.__len__  # which refuses what is no list
+        return lambda items: float(sum([size(item[key]) for item in items]))
+    return lambda items: float(sum([item[key] for item in items]))
+
+
+def _part(items: Sequence[Any], key: str, sibling: str, wanted: str) -> float:
+    """Return the sum over the elements with one value of a sibling; the first must have both."""
+    first = items[0]
+    if type(first[sibling]) is not str or number_of(first[key]) is None:
+        raise KeyError(key)
+    numbers = [item[key] for item in items if item.get(sibling) == wanted]
+    if not numbers or (len(items) > MOST_PARTS and wanted not in _values(items, sibling)):
+        raise KeyError(wanted)
+    return float(sum(numbers))

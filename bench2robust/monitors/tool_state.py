@@ -44,12 +44,13 @@ class ToolState:
     def add(self, arguments: Mapping[str, Json], result: Json, bit: int) -> None:
         """Add one record; ``bit`` is the bucket of its task."""
         self.tree.add(result, self.records, bit)
+        self.relations.add(result, self.tree)
         if not self.tree.full:
             self.echoes.add(arguments, result, self.records, self.tree)
-            self.relations.add(result)
-        told = alarms(result)
-        if told:
-            self._alarm({alarm.path: 1 for alarm in told})
+        for node in self.tree.alarming:
+            if node.last == self.records or self.tree.full:
+                self._alarm({alarm.path: 1 for alarm in alarms(result)})
+                break
         for findings in self.further.values():
             findings.add(result, bit)
         self.records += 1
@@ -65,11 +66,8 @@ class ToolState:
         """Add other records of the same tool."""
         self.records += other.records
         self.tree.merge(other.tree)
-        if self.tree.full:
-            self.echoes, self.relations = Echoes(), Relations()
-        else:
-            self.echoes.merge(other.echoes)
-            self.relations.merge(other.relations)
+        self.relations.merge(other.relations)
+        self.echoes.merge(other.echoes)
         self._alarm(other.alarms)
         for code, findings in other.further.items():
             self.further.setdefault(code, Findings(findings.kind)).merge(findings)
@@ -77,8 +75,7 @@ class ToolState:
     def settle(self) -> None:
         """Drop what belongs to places that were given up."""
         self.echoes.follow(self.tree)
-        if self.tree.full:
-            self.echoes, self.relations = Echoes(), Relations()
+        self.relations.look(self.tree)
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as a JSON object."""

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench2robust.core.canonical import canonical
-from bench2robust.monitors import shape
+from bench2robust.monitors import nodes
 from bench2robust.monitors.contract import contract_text
 from bench2robust.monitors.extensions import EXTENSIONS
 from bench2robust.monitors.miner import Miner
@@ -81,7 +81,7 @@ def test_order_of_records_does_not_matter() -> None:
 
 
 def test_what_overflows_is_dropped_on_every_path() -> None:
-    wide = [{f"key {chr(97 + n // 26)}{chr(97 + n % 26)}": n} for n in range(shape.MOST_KEYS + 1)]
+    wide = [{f"key {chr(97 + n // 26)}{chr(97 + n % 26)}": n} for n in range(nodes.MOST_KEYS + 1)]
     single, left, right = Miner(), Miner(), Miner()
     for number, result in enumerate(wide):
         single.add("t", {}, {"in": result}, "x")

@@ -21,7 +21,6 @@ from bench2robust.monitors.miner import FOLDS, Miner, fold_of
 
 TOOL = "get_order_details"
 TRAINING = 45
-SEEDS = range(10)
 
 
 @cache
@@ -85,6 +84,9 @@ def test_the_net_payment_relation_is_found_with_its_guard(data_root: Path) -> No
         "where status is delivered, pending, processed"
     )
     assert net in texts
+    assert any(
+        text.startswith("len(items) = sum of len(fulfillments.*.item_ids)") for text in texts
+    )
     assert len(texts) - 1 < 5
     orders = _orders(data_root).values()
     for invariant in relations:
@@ -143,10 +145,13 @@ def _firing(tools: dict[str, list[Any]], seed: int, profile: str) -> tuple[float
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "most"), [("pokeapi", 0.01), ("aws", 0.02)])
-def test_recorded_answers_hardly_ever_fire(data_root: Path, name: str, most: float) -> None:
+@pytest.mark.parametrize(("name", "most", "splits"), [("pokeapi", 0.01, 20), ("aws", 0.02, 60)])
+def test_recorded_answers_hardly_ever_fire(
+    data_root: Path, name: str, most: float, splits: int
+) -> None:
+    """One split says little: few groups are held out of some tools, and they fire together."""
     tools = _recorded(data_root, name)
-    rates = [_firing(tools, seed, "strict")[0] for seed in SEEDS]
+    rates = [_firing(tools, seed, "strict")[0] for seed in range(splits)]
     assert mean(rates) <= most, rates
 
 

@@ -48,8 +48,8 @@ class Candidate(NamedTuple):
 def affine_invariants(relations: Relations, gate: Gate) -> Iterator[Invariant]:
     """Yield the relations that none of the plainer ones implies, plainest first."""
     found = [*_everywhere(relations.everywhere, gate)]
-    for guard, groups in relations.guards.items():
-        found += _guarded(guard, groups or {}, gate)
+    for guard in relations.guards:
+        found += _guarded(guard, relations.parts(guard), gate)
     kept: list[Candidate] = []
     for candidate in sorted(found, key=Candidate.rank):
         if not _implied(candidate, kept):

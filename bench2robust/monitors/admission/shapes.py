@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.gates import Gate, admitted
+from bench2robust.monitors.nodes import KINDS, Facet, Node
 from bench2robust.monitors.pointers import escape
-from bench2robust.monitors.shape import KINDS, Facet, Node
 
 __all__ = ["closed_keys", "required_fields", "types"]
 

@@ -10,8 +10,9 @@ from bench2robust.monitors.admission.shapes import closed_keys, required_fields,
 from bench2robust.monitors.admission.values import category, positive
 from bench2robust.monitors.contract import Invariant, in_order
 from bench2robust.monitors.gates import Gate, admitted
+from bench2robust.monitors.nodes import Node
 from bench2robust.monitors.profiles import Profile
-from bench2robust.monitors.shape import Node, places
+from bench2robust.monitors.shape import places
 from bench2robust.monitors.tool_state import ToolState
 
 __all__ = ["invariants"]

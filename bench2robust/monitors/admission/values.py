@@ -9,8 +9,8 @@ from typing import Any
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.gates import COINCIDENCE, Gate, admitted
 from bench2robust.monitors.lexicon import is_category, is_code, is_identifier
+from bench2robust.monitors.nodes import Facet, Node
 from bench2robust.monitors.profiles import NAMED_CATEGORY
-from bench2robust.monitors.shape import Facet, Node
 
 __all__ = ["category", "positive"]
 
@@ -30,8 +30,9 @@ def category(node: Node, gate: Gate, echoed: bool) -> Iterator[Invariant]:
     """
     if echoed:
         return
-    for kind, facet in node.facets.items():
-        if facet.values and kind in (str, int, bool) and _is_closed(node.name, facet, gate):
+    for kind in (str, int, bool):
+        facet = node.facets.get(kind)
+        if facet is not None and facet.values and _is_closed(node.name, facet, gate):
             values = sorted(facet.values)
             params: dict[str, Any] = {"values": values}
             if kind is str:

@@ -11,9 +11,9 @@ from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.findings import Finding, Rule
 from bench2robust.monitors.gates import Gate, admitted
 from bench2robust.monitors.lexicon import is_data_key
+from bench2robust.monitors.nodes import DEEPEST, MOST_KEYS
 from bench2robust.monitors.pointers import EACH, EVERY, escape, occurrences, pointer, split
 from bench2robust.monitors.profiles import EXTENSION
-from bench2robust.monitors.shape import DEEPEST, MOST_KEYS
 from bench2robust.monitors.violation import Violation
 
 __all__ = ["PAIR", "Extension", "Findings", "Summary", "at_places", "values_of"]

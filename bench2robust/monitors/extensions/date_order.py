@@ -12,8 +12,8 @@ from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.extensions.base import PAIR, Extension, Summary, values_of
 from bench2robust.monitors.findings import Finding, Rule
 from bench2robust.monitors.gates import COINCIDENCE, Gate
+from bench2robust.monitors.nodes import MOST_KEYS
 from bench2robust.monitors.pointers import escape, occurrences, pointer, split, unescape
-from bench2robust.monitors.shape import MOST_KEYS
 from bench2robust.monitors.violation import Violation
 
 __all__ = ["DateOrder", "date_of"]
