@@ -27,9 +27,13 @@ def words(name: str) -> str:
     return _HUMP.sub("_", name[:_LONGEST_KEY]).lower()
 
 
-@lru_cache(maxsize=4096)
 def is_category(name: str) -> bool:
     """Say whether a field of this name usually has few values (``order_status``)."""
+    return len(name) <= _LONGEST_KEY and _is_category(name)
+
+
+@lru_cache(maxsize=4096)
+def _is_category(name: str) -> bool:
     return _CATEGORY.search(words(name)) is not None
 
 

@@ -13,7 +13,8 @@ __all__ = ["MAX_BYTES", "parsed_line", "parsed_result"]
 
 MAX_BYTES = 64 << 20
 """The longest text that is parsed, in characters; what is longer is left as text."""
-_CACHED = 1 << 16
+_CACHED = 1 << 13
+"""Longer texts are not kept after they were parsed: thousands are."""
 _STRANGE = ("NaN", "Infinity")
 
 

@@ -20,6 +20,7 @@ MOST_GUARD_VALUES = 8
 MOST_GUARDS = 2
 MOST_TERMS = 256
 _LONGEST_GUARD = 64
+_LONGEST_KEY = 128
 
 
 Parts = dict[str, Group | None]
@@ -186,7 +187,9 @@ def _guards(result: Json) -> dict[str, str]:
     """Return path -> value of the first texts at the top, by name, whose name is a category's."""
     found: dict[str, str] = {}
     if type(result) is dict and len(result) <= MOST_KEYS:
-        for key, path in _category_places(tuple(result)):
+        brief = max(map(len, result), default=0) <= _LONGEST_KEY  # others are not kept
+        read = _category_places if brief else _category_places.__wrapped__
+        for key, path in read(tuple(result)):
             value = result[key]
             if type(value) is str and len(value) <= _LONGEST_GUARD and len(found) < MOST_GUARDS:
                 found[path] = value

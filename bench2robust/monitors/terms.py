@@ -177,7 +177,8 @@ def adding(term: Term) -> Callable[[Sequence[Any]], float]:
     if term.where:
         return lambda items: _part(items, key, *term.where)
     if times := term.times:
-        return lambda items: float(sum([item[key] * item[times] for item in items]))
+        # Times 1.0, for a text or a list would be repeated as often as the quantity says.
+        return lambda items: float(sum([item[key] * 1.0 * item[times] for item in items]))
     if term.fold == "lengths":
         size = list.__len__  # which refuses what is no list
         return lambda items: float(sum([size(item[key]) for item in items]))

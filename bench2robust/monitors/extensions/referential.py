@@ -63,11 +63,12 @@ class Referential(Extension):
         source, target = split(invariant.path), split(str(invariant.params["target"]))
 
         def rule(_: Mapping[str, Json], result: Json) -> Iterator[Finding]:
-            known = [value for _, value in occurrences(result, target) if type(value) is str]
+            held_there = (value for _, value in occurrences(result, target))
+            known = dict.fromkeys(value for value in held_there if type(value) is str)
             for place, held in occurrences(result, source) if known else ():
                 if type(held) is str and held not in known:
                     detail = f"{held[:80]} is not among the values at {invariant.params['target']}"
-                    told = Violation(self.code, pointer(place), known[:8], held, detail)
+                    told = Violation(self.code, pointer(place), [*known][:8], held, detail)
                     yield Finding(place, told)
 
         return rule
