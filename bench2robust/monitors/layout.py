@@ -138,10 +138,25 @@ def _constrain(spot: Spot, invariant: Invariant) -> None:
     elif code == "nonpositive_value":
         spot.positive = True
     elif code == "unseen_category":
-        values = list(params["values"])
-        spot.values = values if spot.values is None else [v for v in values if v in spot.values]
+        _admit(spot, list(params["values"]))
     elif code == "learned_echo_mismatch":
         spot.echoes.append((params["argument"], params["level"]))
     elif code == "unexpected_field":
         keys = frozenset(params["keys"])
         spot.keys = keys if spot.keys is None else spot.keys & keys
+
+
+def _admit(spot: Spot, values: list[Json]) -> None:
+    """Narrow the domain of a place; a list of values says something of its own types only."""
+    known, new = _by_type(spot.values or []), _by_type(values)
+    both = known | new | {kind: known[kind] & new[kind] for kind in known.keys() & new.keys()}
+    if not all(both.values()):
+        spot.types = frozenset()  # they contradict each other: no value is sure to be clean
+    spot.values = [value for held in both.values() for value in held]
+
+
+def _by_type(values: list[Json]) -> dict[type, set[Json]]:
+    found: dict[type, set[Json]] = {}
+    for value in values:
+        found.setdefault(type(value), set()).add(value)
+    return found

@@ -275,3 +275,37 @@ ALLOWED = {
     *("issuperset", "MISSING", "data_key", "agreement", "scalar", "argument", "__class__"),
     *("KeyError", "TypeError", "ValueError", "OverflowError", "AttributeError", "NameError"),
 }
+
+
+def _domains(*domains: list[Any]) -> Checker:
+    rows = [Invariant("unseen_category", "/status", {"values": values}) for values in domains]
+    return Checker(Contract({TOOL: tuple(rows)}))
+
+
+def test_each_domain_of_a_place_is_for_values_of_its_own_type() -> None:
+    """Mining gives a place with texts and numbers two domains."""
+    checker = _domains(["paid", "sent"], [1, 2], [True])
+    assert [len(checker.check_value(TOOL, {}, {"status": s})) for s in ("paid", 1, True, None)] == [
+        0
+    ] * 4
+    assert [len(checker.check_value(TOOL, {}, {"status": s})) for s in ("limbo", 3, False)] == [
+        1
+    ] * 3
+
+
+def test_domains_that_contradict_each_other_admit_nothing() -> None:
+    checker = _domains(["a", "b"], ["c"], [1])
+    assert len(checker.check_value(TOOL, {}, {"status": "a"})) == 1
+    assert checker.check_value(TOOL, {}, {"status": 1}) == ()
+    assert len(checker.check_value(TOOL, {}, {"status": 2})) == 1
+
+
+def test_a_mined_place_with_texts_and_codes_keeps_both_domains() -> None:
+    miner = Miner()
+    for number in range(400):
+        miner.add(TOOL, {}, {"status": ("paid", "sent", 1, 2)[number % 4]}, str(number))
+    checker = Checker(miner.finalise())
+    assert checker.check_value(TOOL, {}, {"status": "sent"}) == ()
+    for wrong in ("limbo", 7):
+        found = checker.check_value(TOOL, {}, {"status": wrong})
+        assert [v.code for v in found] == ["unseen_category"]
