@@ -15,8 +15,9 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from bench2robust.core.canonical import Json, canonical, parse_json, parse_result
+from bench2robust.core.canonical import Json, canonical, parse_json
 from bench2robust.core.errors import UnknownNameError
+from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.violation import Violation
 
 __all__ = [
@@ -112,7 +113,7 @@ def encode(
 
 def with_verification(raw: str, tool: str, verification: str) -> str:
     """Return a raw result with the result of a second tool beside it (always-verify)."""
-    return _beside(raw, _VERIFICATION, {"tool": tool, "result": parse_result(verification)})
+    return _beside(raw, _VERIFICATION, {"tool": tool, "result": parsed_result(verification)})
 
 
 def _beside(raw: str, name: str, value: Json) -> str:
@@ -123,7 +124,7 @@ def _witness(tool: str, violation: Violation) -> dict[str, Json]:
     return {
         "tool": tool,
         "property": violation.code,
-        "path": _spoken(violation.path),
+        "path": brief(_spoken(violation.path)),
         "expected": brief(violation.expected),
         "observed": brief(violation.observed),
     }
@@ -133,7 +134,7 @@ def _advice(tool: str, violation: Violation, wording: Wording) -> str:
     expected, observed = _dumps(brief(violation.expected)), _dumps(brief(violation.observed))
     return (
         f"The observed result from '{tool}' is inconsistent with {wording.invariant}. Violation: "
-        f"{violation.code} at '{_spoken(violation.path)}'; expected {expected}, observed "
+        f"{violation.code} at '{brief(_spoken(violation.path))}'; expected {expected}, observed "
         f"{observed}. This advisory is nonbinding. Treat the result as unreliable and verify or "
         f"recover using the available documented {wording.ways} and task context before relying on "
         "it. All actions remain available."
@@ -172,6 +173,8 @@ def brief(value: Json, depth: int = 0) -> Json:
         return value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
     if isinstance(value, float) and value - value != 0:
         return "non-finite number"
+    if isinstance(value, int) and value.bit_length() > LONGEST:
+        return f"whole number of {value.bit_length()} bits"
     if isinstance(value, (list, tuple)) and depth < _DEEPEST:
         shown = [brief(item, depth + 1) for item in value[:MOST]]
         return [*shown, f"… ({len(value)} in all)"] if len(value) > MOST else shown

@@ -200,6 +200,7 @@ def test_a_verification_is_no_receipt() -> None:
         ([float("inf")], ["non-finite number"]),
         ({"a": float("nan")}, '{"a":NaN}'),
         (None, None),
+        (10**300, "whole number of 997 bits"),
     ],
 )
 def test_quoted_values_are_short(value: Any, shown: Any) -> None:
@@ -215,6 +216,14 @@ def test_nothing_quoted_is_long() -> None:
         json.loads(made)
         assert len(made) < 300_000
     assert len(json.dumps(brief({"k": "v" * 10_000}))) < 300
+
+
+@pytest.mark.parametrize("envelope", ["v2", "text"])
+def test_the_place_of_a_violation_is_told_in_short(envelope: Envelope) -> None:
+    """A key of a result may be as long as the result."""
+    made = encode(envelope, "t", "{}", (Violation("c", f"/{'k' * 1_000_000}", 1, 2, ""),), ())
+    assert len(made) < 1_000
+    assert open_receipt(made).raw == "{}"
 
 
 def test_a_redactor_takes_values_out() -> None:
