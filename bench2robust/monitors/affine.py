@@ -12,6 +12,9 @@ from bench2robust.monitors.terms import Term, read_term
 
 __all__ = ["Relation", "read_relation", "tolerance"]
 
+MOST_TERMS = 100
+"""Terms of one relation; mining finds relations of three."""
+
 
 def tolerance(scale: float) -> float:
     """Return the largest residual that is let pass at run time (the paper's 1e-5).
@@ -85,17 +88,18 @@ def read_relation(params: Mapping[str, Any]) -> Relation:
         ValueError: they say no relation.
     """
     rows = params.get("terms")
-    if not isinstance(rows, list) or not rows or not all(map(_is_row, rows)):
-        raise ValueError("terms must be a list of [coefficient, term]")
+    if not isinstance(rows, list) or not 0 < len(rows) <= MOST_TERMS or not all(map(_is_row, rows)):
+        raise ValueError(f"terms must be a list of 1 to {MOST_TERMS} [coefficient, term]")
     terms = tuple((float(coefficient), read_term(row)) for coefficient, row in rows)
     constant = params.get("constant", 0.0)
-    if not _is_number(constant) or terms[0][0] == 0:
-        raise ValueError("constant must be a number, and the first coefficient not 0")
+    if not _is_number(constant) or abs(terms[0][0]) < 1e-18:
+        raise ValueError("constant must be a number, and the first coefficient not near 0")
     guard = params.get("guard")
     if guard is None:
         return Relation(terms, float(constant), "", ())
     if not isinstance(guard, Mapping) or not isinstance(guard.get("path"), str):
         raise ValueError("guard must have a path and values")
+    split(guard["path"])
     values = guard.get("values")
     if not isinstance(values, list) or not all(isinstance(v, str) for v in values):
         raise ValueError("guard.values must be a list of texts")

@@ -32,8 +32,6 @@ Test = Callable[[Mapping[str, Json], Json], bool]
 
 _TABLE = 3
 """From so many optional fields on a table is faster."""
-_MOST_LOOPS = 15
-"""Python allows 20 nested blocks."""
 _KINDS = {name: kind for kind, name in KINDS.items()}
 _NUMBERS = frozenset(("integer", "number"))
 _ANY = frozenset(_KINDS)
@@ -48,17 +46,17 @@ _TAIL = """  return True
 def compiled(invariants: Sequence[Invariant]) -> Test | None:
     """Return the function for the invariants of a tool, or None where they nest too deeply."""
     writer = _Writer(arranged(invariants))
-    source = writer.source()
-    if not source:
-        return None
     namespace: dict[str, Any] = writer.constants
-    exec(compile(source, "<contract>", "exec"), namespace)
+    try:  # Python refuses more than 20 nested blocks, and more than 100 indents
+        exec(compile(writer.source(), "<contract>", "exec"), namespace)
+    except (SyntaxError, RecursionError, MemoryError):
+        return None
     test: Test = namespace["clean"]
     return test
 
 
 def source_of(invariants: Sequence[Invariant]) -> str:
-    """Return the source of the function, to read; ``""`` where there is none."""
+    """Return the source of the function, to read."""
     return _Writer(arranged(invariants)).source()
 
 
@@ -85,20 +83,17 @@ class _Writer:
         self.places: dict[str, str] = {}
         self.sums: dict[Term, str] = {}
         self.named: frozenset[str] = frozenset()
-        self._deepest = 0
         self._count = 0
 
     def source(self) -> str:
-        """Return the source, or ``""`` where there would be too many nested loops."""
+        """Return the source."""
         self.named = frozenset(self.layout.named())
         self._plan_sums()
         for name in self.sums.values():
             self._line(2, f"{name} = 0.0")
-        self._spot(self.layout.root, "result", "", 2, 0)
+        self._spot(self.layout.root, "result", "", 2)
         for relation in self.layout.relations:
             self._relation(relation)
-        if self._deepest > _MOST_LOOPS:
-            return ""
         return "\n".join((_HEAD, *_needed(self.lines), _TAIL))
 
     def _line(self, depth: int, text: str) -> None:
@@ -116,9 +111,8 @@ class _Writer:
         self.constants[name] = value
         return name
 
-    def _spot(self, spot: Spot, name: str, path: str, depth: int, loops: int) -> None:
+    def _spot(self, spot: Spot, name: str, path: str, depth: int) -> None:
         """Write what is asked of the value in the variable ``name``."""
-        self._deepest = max(self._deepest, loops)
         self._type(spot, name, depth)
         self._value(spot, name, depth)
         for argument, level in spot.echoes:
@@ -127,11 +121,11 @@ class _Writer:
         if wants_object or self._may_alarm(path):
             inner = self._when(spot, name, "object", depth)
             if inner:
-                self._object(spot, name, path, inner, loops)
+                self._object(spot, name, path, inner)
         if spot.each is not None:
             inner = self._when(spot, name, "array", depth)
             if inner:
-                self._list(spot.each, name, path, inner, loops)
+                self._list(spot.each, name, path, inner)
 
     def _when(self, spot: Spot, name: str, kind: str, depth: int) -> int:
         """Write a test for a type, unless it is known; return the depth of what follows."""
@@ -190,7 +184,7 @@ class _Writer:
 
     # Objects.
 
-    def _object(self, spot: Spot, name: str, path: str, depth: int, loops: int) -> None:
+    def _object(self, spot: Spot, name: str, path: str, depth: int) -> None:
         if spot.keys is not None:
             if spot.keys == spot.required:
                 self._refuse(depth, f"len({name}) != {len(spot.keys)}")
@@ -203,14 +197,14 @@ class _Writer:
             self._table(many, name, depth, all(f.is_listed() for f in spot.fields.values()))
         for key, child in spot.fields.items():
             if key not in many:
-                self._field(spot, key, child, name, path, depth, loops)
+                self._field(spot, key, child, name, path, depth)
         self._add_up(spot, path, depth)
         if spot.every is not None:
             key, item = self._new("k"), self._new("v")
             self._line(depth, f"for {key}, {item} in {name}.items():")
             self._line(depth + 1, f"if data_key({key}):")
             self._line(depth + 2, "pass")
-            self._spot(spot.every, item, f"{path}/**", depth + 2, loops + 1)
+            self._spot(spot.every, item, f"{path}/**", depth + 2)
 
     def _many(self, spot: Spot, path: str) -> dict[str, Spot]:
         """Return the optional fields that a table can say all of, if they are many."""
@@ -244,9 +238,7 @@ class _Writer:
                 self._line(depth + 1, f"{known} = {self._constant(table)}.get({key})")
                 self._refuse(depth + 1, f"{known} is not None and {differs} {known}")
 
-    def _field(
-        self, spot: Spot, key: str, child: Spot, name: str, path: str, depth: int, loops: int
-    ) -> None:
+    def _field(self, spot: Spot, key: str, child: Spot, name: str, path: str, depth: int) -> None:
         item, at = self._new("v"), f"{path}/{escape(key)}"
         if key in spot.required and at not in self.named and child.is_plain():
             self._type(child, f"{name}[{key!r}]", depth)
@@ -259,13 +251,13 @@ class _Writer:
             self._line(depth, f"if {item} is not MISSING:")
             depth += 1
             self._line(depth, "pass")
-        self._spot(child, item, at, depth, loops)
+        self._spot(child, item, at, depth)
 
-    def _list(self, each: Spot, name: str, path: str, depth: int, loops: int) -> None:
+    def _list(self, each: Spot, name: str, path: str, depth: int) -> None:
         item = self._new("v")
         self._line(depth, f"for {item} in {name}:")
         self._line(depth + 1, "pass")
-        self._spot(each, item, f"{path}/{EACH}", depth + 1, loops + 1)
+        self._spot(each, item, f"{path}/{EACH}", depth + 1)
 
     # Fields that tell of errors: at the top, and in the objects right below it.
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from bench2robust.core.canonical import Json, canonical
-from bench2robust.core.errors import DataError, shown
+from bench2robust.core.errors import DataError, UsageError, shown
 from bench2robust.monitors.sources.parsing import parse
 from bench2robust.monitors.violation import CODES
 
@@ -36,6 +36,8 @@ FORMAT = "bench2robust-contract"
 VERSION = 1
 MAX_BYTES = 64 << 20
 """Largest contract file that is read."""
+MOST_INVARIANTS = 100_000
+"""Of one tool: five for each of the most places that mining follows."""
 
 Source = Literal["mined", "schema", "manual"]
 
@@ -185,7 +187,9 @@ def _checked(data: dict[str, Any], what: str) -> Contract:
         rows = entry.get("invariants")
         if not isinstance(rows, list):
             raise DataError(f"{where}: invariants must be a list, not {shown(rows)}.")
-        invariants[tool] = tuple(_invariant(row, where) for row in rows)
+        if len(rows) > MOST_INVARIANTS:
+            raise DataError(f"{where} has {len(rows):,} invariants, more than {MOST_INVARIANTS:,}.")
+        invariants[tool] = _usable(tuple(_invariant(row, where) for row in rows), where)
     contract = Contract(invariants, records, str(data.get("profile", "")))
     stated = data.get("sha256")
     if stated is not None and stated != contract.sha256:
@@ -211,6 +215,18 @@ def _invariant(row: Any, where: str) -> Invariant:
     params = _mapping(row.get("params", {}), f"{where}: params")
     n, f1 = (_count(row.get(name, 0), f"{where}: {name}") for name in ("n", "f1"))
     return Invariant(code, path, params, n, f1, float(risk), source)
+
+
+def _usable(rows: tuple[Invariant, ...], where: str) -> tuple[Invariant, ...]:
+    """Return invariants after a try to put them to work: what is loaded is good for everything."""
+    from bench2robust.monitors.rules import build_rule  # which knows invariants from here
+
+    for invariant in rows:
+        try:
+            build_rule(invariant)
+        except UsageError as error:
+            raise DataError(f"{where}: {error}") from error
+    return rows
 
 
 def _mapping(value: Any, what: str) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bench2robust.core.canonical import Json
+from bench2robust.core.canonical import MAX_DEPTH, Json
+from bench2robust.core.errors import shown
 from bench2robust.core.paths import Path
 from bench2robust.monitors.lexicon import is_data_key
 
@@ -43,8 +44,17 @@ def join(steps: Iterable[str]) -> str:
 
 
 def split(path: str) -> Steps:
-    """Return the escaped steps of a contract path."""
-    return tuple(path.split("/")[1:])
+    """Return the escaped steps of a contract path.
+
+    Raises:
+        ValueError: it is no path, or has more than ``MAX_DEPTH`` steps.
+    """
+    root, *steps = path.split("/")
+    if root:
+        raise ValueError(f"a path is empty or begins with a slash, unlike {shown(path)}")
+    if len(steps) > MAX_DEPTH:
+        raise ValueError(f"a path has at most {MAX_DEPTH} steps, not {len(steps):,}")
+    return tuple(steps)
 
 
 def pointer(path: Path) -> str:
@@ -63,8 +73,13 @@ def occurrences(value: Json, steps: Steps, at: Path = ()) -> Iterator[tuple[Path
     step, rest = steps[0], steps[1:]
     if step == EACH:
         if isinstance(value, list):
+            # A list may have a million elements: most are passed by without a generator each.
+            key = unescape(rest[0]) if rest and rest[0] not in (EACH, EVERY) else None
             for index, item in enumerate(value):
-                yield from occurrences(item, rest, (*at, index))
+                if not rest:
+                    yield (*at, index), item
+                elif key is None or (isinstance(item, dict) and key in item):
+                    yield from occurrences(item, rest, (*at, index))
     elif isinstance(value, dict):
         keys = filter(is_data_key, value) if step == EVERY else (unescape(step),)
         for key in keys:

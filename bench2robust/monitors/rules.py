@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bench2robust.core.canonical import Json
-from bench2robust.core.errors import DataError, UnknownNameError
+from bench2robust.core.errors import DataError, UnknownNameError, shown
 from bench2robust.core.paths import Path
 from bench2robust.monitors.affine import read_relation
 from bench2robust.monitors.contract import Invariant
@@ -19,7 +19,7 @@ from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import occurrences, pointer, split, unescape
 from bench2robust.monitors.violation import Violation
 
-__all__ = ["RULES", "build_rule"]
+__all__ = ["RULES", "build_rule", "is_huge"]
 
 
 def build_rule(invariant: Invariant) -> Rule:
@@ -33,10 +33,12 @@ def build_rule(invariant: Invariant) -> Rule:
     if code not in RULES and code not in EXTENSIONS:
         raise UnknownNameError("class of invariants", code, (*RULES, *EXTENSIONS))
     try:
+        split(invariant.path)
         return RULES[code](invariant) if code in RULES else EXTENSIONS[code].rule(invariant)
     except (KeyError, TypeError, ValueError) as error:
-        where = f"The invariant {invariant.code} at {invariant.path or 'the whole result'!r}"
-        raise DataError(f"{where} has wrong parameters: {error}.") from error
+        where = f"The invariant {invariant.code} at {shown(invariant.path or 'the whole result')}"
+        problem = f"{error} is missing" if isinstance(error, KeyError) else error
+        raise DataError(f"{where} has wrong parameters: {problem}.") from error
 
 
 def _finding(
@@ -139,8 +141,8 @@ def _category(invariant: Invariant) -> Rule:
     if not isinstance(values, list) or not values:
         raise ValueError("values must be a list that is not empty")
     kinds = {type(value) for value in values}
-    if not kinds <= {str, int, bool}:
-        raise ValueError("values must be texts, whole numbers or booleans")
+    if not kinds <= {str, int, bool} or any(map(is_huge, values)):
+        raise ValueError("values must be texts, whole numbers of 64 bits or booleans")
     known = {(type(value), _norm(value)) for value in values}
     steps = split(invariant.path)
 
@@ -151,6 +153,11 @@ def _category(invariant: Invariant) -> Rule:
                 yield _finding(invariant, place, values, held, detail)
 
     return rule
+
+
+def is_huge(value: Json) -> bool:
+    """Say whether a number is beyond 64 bits: of larger ones, any number can share one hash."""
+    return type(value) is int and value.bit_length() > 64
 
 
 def _norm(value: Json) -> Json:

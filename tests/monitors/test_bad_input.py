@@ -283,3 +283,113 @@ def test_the_limit_of_recursion_is_not_met() -> None:
     miner.add(TOOL, {}, value, "t")
     miner.finalise()
     assert Checker(CONTRACT).check_value(TOOL, {}, value)
+
+
+# Contracts are foreign text, and so are results: neither may cost more than its size.
+
+
+def _contract(*rows: dict[str, Any]) -> Contract:
+    head = {"format": contracts.FORMAT, "version": contracts.VERSION}
+    return contract_from_text(json.dumps({**head, "tools": {TOOL: {"invariants": rows}}}))
+
+
+def _row(code: str, path: str, **params: Any) -> dict[str, Any]:
+    return {"code": code, "path": path, "params": params}
+
+
+_VALUE = {"fold": "value", "path": "/total"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (_row("unexpected_field", ""), "'keys' is missing"),
+        (_row("unseen_category", "/a", values=5), "values must be"),
+        (_row("unseen_category", "/a", values=[3 * (2**61 - 1) ** 2]), "64 bits"),
+        (_row("missing_learned_field", ""), "the path must be"),
+        (_row("no_such_class", ""), "no_such_class"),
+        (_row("learned_type_mismatch", "status", types=["string"]), "begins with a slash"),
+        (_row("learned_type_mismatch", "/a" * 101, types=["string"]), "at most 100 steps"),
+        (_row("learned_echo_mismatch", "/a", argument="a", level="exact"), "with a slash"),
+        (_row("affine_relation_broken", "", terms=[[1, _VALUE]] * 101), "1 to 100"),
+        (_row("affine_relation_broken", "", terms=[[1e-300, _VALUE]]), "near 0"),
+        (
+            _row(
+                "affine_relation_broken",
+                "",
+                terms=[[1, _VALUE]],
+                guard={"path": "status", "values": ["x"]},
+            ),
+            "with a slash",
+        ),
+    ],
+    ids=range(11),
+)
+def test_a_contract_that_loads_is_one_that_works(row: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=f"tool '{TOOL}': .*{message}"):
+        _contract(row)
+
+
+def test_a_contract_has_a_bounded_number_of_invariants(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contracts, "MOST_INVARIANTS", 2)
+    with pytest.raises(DataError, match="3 invariants, more than 2"):
+        _contract(*[_row("nonpositive_value", "/a")] * 3)
+
+
+def test_what_nests_too_deeply_to_compile_is_left_to_the_rules() -> None:
+    path, value = "/a" * 60, 1
+    for _ in range(60):
+        value = {"a": value}  # type: ignore[assignment]
+    for types, count in ((["integer"], 0), (["string"], 1)):
+        checker = Checker(_contract(_row("learned_type_mismatch", path, types=types)))
+        assert len(checker.check_value(TOOL, {}, value)) == count
+
+
+_SUM = {"fold": "sum", "path": "/items/*/price", "times": "quantity"}
+
+
+@pytest.mark.parametrize("price", ["x" * 100_000, [1] * 20_000])
+def test_a_quantity_does_not_repeat_a_text_or_a_list(price: Any) -> None:
+    result = {"total": 1.0, "items": [{"price": 1.0, "quantity": 1}]}
+    hostile = {"total": 1.0, "items": [{"price": price, "quantity": 1000}]}
+    terms = [[1, _SUM], [-1, _VALUE]]
+    checker = Checker(_contract(_row("affine_relation_broken", "", terms=terms)))
+    checker.check_value(TOOL, {}, result)
+    miner = Miner()
+    for number in range(20):
+        scaled = {"price": number + 1.5, "quantity": number + 2}
+        total = scaled["price"] * scaled["quantity"]
+        miner.add(TOOL, {}, {"total": total, "items": [scaled]}, str(number))
+    tracemalloc.start()
+    checker.check_value(TOOL, {}, hostile)
+    miner.add(TOOL, {}, hostile)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10_000_000  # repeated, it would be a hundred
+
+
+def test_long_keys_and_texts_are_not_kept() -> None:
+    miner, checker = Miner(), Checker(CONTRACT)
+    call = ToolCall(TOOL, {"order_id": "W1"})
+
+    def feed(start: int) -> None:
+        for number in range(start, start + 60):
+            row = {f"{number}:{'k' * 100_000}": "x", "items": [{f"{number}-{'q' * 100_000}": "z"}]}
+            miner.add(TOOL, {}, row, "t")
+            checker.check(call, ToolResult(json.dumps({"a": f"{number}" * 20_000})))
+
+    feed(1000)
+    tracemalloc.start()
+    feed(2000)
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1_000_000
+
+
+def test_integers_beyond_64_bits_are_no_category() -> None:
+    miner = Miner()
+    for number in range(300):
+        miner.add(TOOL, {}, {"status": 10**30 + number % 3}, str(number))
+    contract = miner.finalise()
+    assert contract_from_text(contract_text(contract)) == contract
+    assert "unseen_category" not in {i.code for i in contract.tools[TOOL]}

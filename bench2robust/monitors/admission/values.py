@@ -11,6 +11,7 @@ from bench2robust.monitors.gates import COINCIDENCE, Gate, admitted
 from bench2robust.monitors.lexicon import is_category, is_code, is_identifier
 from bench2robust.monitors.nodes import Facet, Node
 from bench2robust.monitors.profiles import NAMED_CATEGORY
+from bench2robust.monitors.rules import is_huge
 
 __all__ = ["category", "positive"]
 
@@ -62,7 +63,7 @@ def _supported(name: str, distinct: int, n: int, gate: Gate) -> bool:
 def _reads_as_category(name: str, values: dict[Any, Any]) -> bool:
     texts = [value for value in values if type(value) is str]
     if not texts:
-        return True
+        return not any(map(is_huge, values))
     if is_identifier(name) and len(values) > _FEW:
         return False
     brief = sum(len(text.split()) <= _WORDS for text in texts)
