@@ -147,6 +147,7 @@ def _step(episode: Episode, action: Action, back: Observation) -> Replayed:
     return Replayed(action, back, episode.injector.last, True)
 
 
+_LIKE_A_CALL = re.compile(r"[\w.:-]+\(")
 _AS_SHOWN = re.compile(r"([\w.:-]+)\((\{.*\}|)\)", re.DOTALL)
 
 
@@ -154,6 +155,8 @@ def _read(text: str) -> Action:
     shown_form = _AS_SHOWN.fullmatch(text.strip())
     if shown_form:
         text = f'{{"name": "{shown_form[1]}", "arguments": {shown_form[2] or "{}"}}}'
+    elif not text.strip() or _LIKE_A_CALL.match(text.strip()):
+        raise UsageError(f'--with {shown(text)}: write a call as TOOL({{"key": "value"}}).')
     action = decode_action(text)
     if isinstance(action, Malformed):
         raise UsageError(f"--with {shown(text)}: {action.reason}.")

@@ -262,6 +262,9 @@ def test_an_episode_takes_another_course(cli: Any, tmp_path: Path) -> None:
         (("--from", "1", "--then", "agnet"), "'agent'"),
         (("--from", "1", "--with", '{"name": 3}'), "--with"),
         (("--from", "1", "--with", "f({bad})"), "cannot be read as JSON"),
+        (("--from", "1", "--with", 'f({"a": 1}'), "write a call as TOOL("),
+        (("--from", "1", "--with", "f([1])"), "write a call as TOOL("),
+        (("--from", "1", "--with", " "), "write a call as TOOL("),
     ],
 )
 def test_another_course_that_cannot_be_taken(
