@@ -217,7 +217,7 @@ def test_drift_tells_the_tool_from_the_contract(
     (alarm,) = values["alarms"]
     assert alarm["windows"] == 8 and alarm["sustained"] == 8 and values["comparison"] == []
     quiet = cli("contracts", "drift", "golden.jsonl", "-c", contract, "--window", "50")
-    assert quiet.code == 0 and "Nothing drifts." in quiet.out
+    assert quiet.code == 0 and "Nothing drifts in 100 results." in quiet.out
 
 
 # ---- promote, attribute ----------------------------------------------------------------------
@@ -375,3 +375,48 @@ def test_a_contract_of_another_version_or_an_edited_one(
 def test_every_command_explains_itself(cli: Any, command: str) -> None:
     done = cli("contracts", command, "--help")
     assert done.code == 0 and f"bench2robust contracts {command}" in done.out
+
+
+@pytest.mark.parametrize("command", ["mine", "check"])
+def test_what_is_read_is_never_written_over(
+    cli: Any, contract: str, tmp_path: Path, command: str
+) -> None:
+    before = (tmp_path / "clean.jsonl").read_bytes()
+    more = ("-c", contract) if command == "check" else ()
+    for out in ("clean.jsonl", "./none/../clean.jsonl"):
+        done = cli("contracts", command, "clean.jsonl", *more, "--out", out)
+        assert done.code == 2 and "one of the files that are read" in done.err, done.err
+    assert (tmp_path / "clean.jsonl").read_bytes() == before
+
+
+def test_a_folder_is_no_file_to_write(cli: Any, contract: str, tmp_path: Path) -> None:
+    done = cli("contracts", "mine", "clean.jsonl", "--out", ".")
+    assert done.code == 2 and "is a folder" in done.err
+    assert not list(tmp_path.parent.glob("*.tmp"))
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_contract_is_mined_from_nothing(cli: Any, tmp_path: Path, workers: str) -> None:
+    (tmp_path / "empty.jsonl").write_bytes(b"\n")
+    done = cli("contracts", "mine", "empty.jsonl", "-o", "c.json", "--workers", workers)
+    assert done.code == 2 and "no recorded result" in done.err
+    assert not (tmp_path / "c.json").exists()
+
+
+def test_thousands_of_workers_are_no_more_than_the_cores(
+    cli: Any, contract: str, tmp_path: Path
+) -> None:
+    done = cli("contracts", "mine", "clean.jsonl", "-o", "w.json", "--workers", "5000")
+    assert done.code == 0, done.err
+    assert (tmp_path / "w.json").read_bytes() == (tmp_path / contract).read_bytes()
+
+
+@pytest.mark.parametrize("command", ["show", "export"])
+def test_a_contract_that_says_nothing_is_refused_by_every_command(
+    cli: Any, tmp_path: Path, command: str
+) -> None:
+    rows = [{"code": "unexpected_field", "path": ""}]
+    text = {"format": "bench2robust-contract", "version": 1, "tools": {"t": {"invariants": rows}}}
+    (tmp_path / "h.json").write_text(json.dumps(text))
+    done = cli("contracts", command, "h.json")
+    assert done.code == 2 and "tool 't'" in done.err and "'keys' is missing" in done.err

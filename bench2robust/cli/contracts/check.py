@@ -75,7 +75,7 @@ def check(
     known = load_contract(contract)
     how = reading(field, skip_bad, "auto", tool, results, usual="delivered")
     firings = Firings()
-    with open_traces(sources, how, "traces") as (traces, progress):
+    with open_traces(sources, how, "traces", writes=out) as (traces, progress):
         found = check_all(known, only_samples(traces).observed(progress))
         with _lines(out) as write:
             for item in found:

@@ -77,7 +77,7 @@ def mine(
         raise UsageError(f"--workers {workers}: give 1 or more.")
     chosen, further = load_profile(profile), read_extensions(extensions)
     how = reading(field, skip_bad, kind, tool, results)
-    with open_traces(sources, how, "traces") as (traces, progress):
+    with open_traces(sources, how, "traces", writes=out) as (traces, progress):
         miner = mine_traces(traces, max(cross_fit, 1), workers, further, progress)
     declared = declared_contract(traces.declared)
     contract = combined(miner.finalise(chosen), declared)

@@ -122,10 +122,19 @@ def reading(
 
 @contextmanager
 def open_traces(
-    paths: list[Path], how: Reading, title: str, passes: int = 1
+    paths: list[Path], how: Reading, title: str, passes: int = 1, writes: Path | None = None
 ) -> Iterator[tuple[Traces, Progress]]:
-    """Open sources, and show how many kilobytes of them were read."""
+    """Open sources, and show how many kilobytes of them were read.
+
+    Args:
+        writes: the file that the command will write.
+
+    Raises:
+        UsageError: it is one of the sources, whose records would be lost.
+    """
     traces = Traces(paths, how)
+    if writes is not None and traces.reads(writes):
+        raise UsageError(f"--out {writes} is one of the files that are read: name another.")
     done = 0
     with progress_bar(f"{title} (kB)", passes * traces.size // 1000) as bar:
 
@@ -165,6 +174,12 @@ def print_json(value: Any) -> None:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a file in one step, its folder too if there is none."""
+    """Write a file in one step, its folder too if there is none.
+
+    Raises:
+        UsageError: there is a folder of that name.
+    """
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder: name the file to write in it.")
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, [data])

@@ -81,7 +81,7 @@ def golden(
     if as_json:
         print_json(_golden_values(found))
     else:
-        print_tables([] if found.ok else golden_tables(found))
+        print_tables([] if found.ok else golden_tables(found, apply))
         share = found.firings.micro
         print(f"{share.hits:,} of {share.total:,} golden results are flagged.")
     if found.firings.unknown:
@@ -142,7 +142,7 @@ def drift(
     else:
         print_tables([alarm_table(alarms, window)] if alarms else [])
         print_tables([comparison_table(compared)] if compared else [])
-        print(_verdict(alarms, compared))
+        print(_verdict(made, alarms, compared))
     if any(a.sustained for a in alarms) or any(c.diagnosis in _GRAVE for c in compared):
         raise typer.Exit(1)
 
@@ -155,10 +155,10 @@ def _golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firi
         return run_golden(contract, check_all(contract, traces.observed(progress))).firings
 
 
-def _verdict(alarms: Sequence[Alarms], compared: Sequence[Comparison]) -> str:
+def _verdict(made: Firings, alarms: Sequence[Alarms], compared: Sequence[Comparison]) -> str:
     drifting = sum(a.sustained is not None for a in alarms)
     if not drifting and all(c.diagnosis not in _GRAVE for c in compared):
-        return "Nothing drifts."
+        return f"Nothing drifts in {made.checked.total():,} results."
     changed = [f"{c.place[0]}: {c.diagnosis}" for c in compared if c.diagnosis in _GRAVE]
     told = f" {'; '.join(dict.fromkeys(changed))}." if changed else ""
     return f"{drifting} invariants fire more than they should in a row of windows.{told}"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from os import cpu_count
 from typing import Any, NamedTuple
 
-from bench2robust.core.errors import InfrastructureError
+from bench2robust.core.errors import DataError, InfrastructureError
 from bench2robust.evaluation.contracts.traces import Traces, file_samples
 from bench2robust.monitors.miner import Miner
 from bench2robust.monitors.sources import BadLines, Fields, Part, Sample, parts_of
@@ -38,16 +39,21 @@ def mine(
 
     Args:
         folds: parts for cross-fit registries; 1 for none.
-        workers: processes; only files of JSON lines can be shared among them.
+        workers: processes, at most one for each core; only files of JSON lines are shared out.
         extensions: codes of extension classes to mine as well.
 
     Raises:
-        DataError: lines cannot be read and are not to be skipped.
+        DataError: there is no sample, or lines cannot be read and are not to be skipped.
         InfrastructureError: a worker process was killed.
     """
     if workers > 1 and traces.only_lines:
-        return _mine_apart(traces, folds, workers, tuple(extensions), progress)
-    return mine_samples(traces.samples(progress), folds, extensions)
+        workers = min(workers, cpu_count() or 1)
+        miner = _mine_apart(traces, folds, workers, tuple(extensions), progress)
+    else:
+        miner = mine_samples(traces.samples(progress), folds, extensions)
+    if not miner.tools and not traces.empty:
+        raise DataError("The files hold no recorded result: a contract of nothing never fires.")
+    return miner
 
 
 def mine_samples(

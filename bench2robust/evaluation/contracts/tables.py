@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, isnan
+from pathlib import Path
 from typing import Any
 
 from bench2robust.core.canonical import canonical
@@ -191,8 +192,8 @@ def _brief(value: Any) -> Any:
     return value if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
-def golden_tables(golden: Golden) -> list[Table]:
-    """Return what golden results break, and how the contract could be mended."""
+def golden_tables(golden: Golden, mended: Path | None = None) -> list[Table]:
+    """Return what golden results break, and how the contract could be mended, or was."""
     flags = tuple(
         (f.place[0], f.place[2] or "/", f.place[1], str(f.samples), f.example.detail, f.group)
         for f in golden.flags[:_MOST]
@@ -200,7 +201,7 @@ def golden_tables(golden: Golden) -> list[Table]:
     columns = ("Tool", "Field", "Class", "Samples", "Example", "Group")
     changes = tuple((c.action, c.tool, c.path or "/", c.code, _added(c.before, c.params))
                     for c in golden.changes[:_MOST])  # fmt: skip
-    note = "Write the mended contract with --apply FILE."
+    note = f"Made in {mended}." if mended else "Write the mended contract with --apply FILE."
     return [
         Table("flags", "Golden results that the contract flags", columns, flags),
         Table("patch", "Proposed patch", ("Do", "Tool", "Field", "Class", "Admit"), changes, note),

@@ -126,6 +126,11 @@ class Traces:
         """Whether there is nothing but declarations."""
         return not (self.files or self._exports or self._runs)
 
+    def reads(self, path: Path) -> bool:
+        """Say whether a path is one of the files that are read."""
+        runs = (run / EPISODES for run in self._runs)
+        return path.resolve() in {p.resolve() for p in (*self.files, *self._exports, *runs)}
+
     def observed(self, progress: Progress = lambda done: None) -> Iterator[Observed]:
         """Yield every sample in order.
 
