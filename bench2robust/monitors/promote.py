@@ -8,9 +8,8 @@ from typing import Any
 
 from bench2robust.core.canonical import Json
 from bench2robust.monitors.contract import Contract, Invariant
-from bench2robust.monitors.pointers import EACH, EVERY, split, unescape
 from bench2robust.monitors.prose import Proposal, prose_proposals
-from bench2robust.monitors.schema_export import RELATIONS
+from bench2robust.monitors.schema_export import RELATIONS, keys_to, place_in
 from bench2robust.monitors.sources.schemas import DeclaredTool
 
 __all__ = ["mined_proposals", "promoted", "proposals"]
@@ -76,33 +75,13 @@ def _tightened(tool: DeclaredTool, accepted: Iterable[Proposal]) -> dict[str, Js
         if proposal.keyword == RELATIONS:
             root.setdefault(RELATIONS, []).extend(proposal.value)
         else:
-            _make(root, proposal.path).setdefault(proposal.keyword, proposal.value)
+            place_in(root, proposal.path).setdefault(proposal.keyword, proposal.value)
     row = {"name": tool.name, "description": tool.description, "inputSchema": schemas["parameters"]}
     return row | ({"outputSchema": schemas["output"]} if schemas["output"] else {})
 
 
 def _schema_at(schema: Mapping[str, Any], path: str) -> Mapping[str, Any]:
     node: Json = schema
-    for key in _keys(path):
+    for key in keys_to(path):
         node = node.get(key) if isinstance(node, dict) else None
     return node if isinstance(node, dict) else {}
-
-
-def _make(schema: dict[str, Any], path: str) -> dict[str, Any]:
-    for key in _keys(path):
-        below = schema.get(key)
-        if not isinstance(below, dict):
-            below = schema[key] = {}
-        schema = below
-    return schema
-
-
-def _keys(path: str) -> Iterator[str]:
-    """Yield the keys that lead to a field's schema."""
-    for step in split(path):
-        if step == EACH:
-            yield "items"
-        elif step == EVERY:
-            yield "additionalProperties"
-        else:
-            yield from ("properties", unescape(step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from bench2robust.core.errors import UnknownNameError
@@ -9,7 +10,7 @@ from bench2robust.monitors.contract import Contract, Invariant
 from bench2robust.monitors.nodes import KINDS
 from bench2robust.monitors.pointers import EACH, EVERY, split, unescape
 
-__all__ = ["DIALECT", "to_json_schema"]
+__all__ = ["DIALECT", "RELATIONS", "keys_to", "place_in", "to_json_schema"]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RELATIONS = "x-outcome-invariants"
@@ -34,24 +35,24 @@ def to_json_schema(contract: Contract, tool: str) -> dict[str, Any]:
 
 
 def _add(root: dict[str, Any], invariant: Invariant) -> None:
-    steps, code, params = split(invariant.path), invariant.code, invariant.params
+    path, code, params = invariant.path, invariant.code, invariant.params
     if code == "missing_learned_field":
-        required = _at(root, steps[:-1]).setdefault("required", [])
-        required.append(unescape(steps[-1]))
+        parent, _, step = path.rpartition("/")
+        place_in(root, parent).setdefault("required", []).append(unescape(step))
     elif code == "unexpected_field":
-        place = _at(root, steps)
+        place = place_in(root, path)
         known = place.setdefault("properties", {})
         for key in params["keys"]:
             known.setdefault(key, {})
         place["additionalProperties"] = False
     elif code == "learned_type_mismatch":
-        _at(root, steps)["type"] = _types(params["types"])
+        place_in(root, path)["type"] = _types(params["types"])
     elif code == "nonpositive_value":
-        _at(root, steps)["exclusiveMinimum"] = 0
+        place_in(root, path)["exclusiveMinimum"] = 0
     elif code == "unseen_category":
-        _domain(_at(root, steps), list(params["values"]))
+        _domain(place_in(root, path), list(params["values"]))
     else:
-        row = {"code": code, "path": invariant.path, **params}
+        row = {"code": code, "path": path, **params}
         root.setdefault(RELATIONS, []).append(row)
 
 
@@ -69,12 +70,22 @@ def _types(names: Any) -> Any:
     return names[0] if len(names) == 1 else list(names)
 
 
-def _at(schema: dict[str, Any], steps: tuple[str, ...]) -> dict[str, Any]:
-    for step in steps:
+def keys_to(path: str) -> Iterator[str]:
+    """Yield the keys that lead from a schema to that of a contract path."""
+    for step in split(path):
         if step == EACH:
-            schema = schema.setdefault("items", {})
+            yield "items"
         elif step == EVERY:
-            schema = schema.setdefault("additionalProperties", {})
+            yield "additionalProperties"
         else:
-            schema = schema.setdefault("properties", {}).setdefault(unescape(step), {})
+            yield from ("properties", unescape(step))
+
+
+def place_in(schema: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return the schema at a contract path, made where there is none."""
+    for key in keys_to(path):
+        below = schema.get(key)
+        if not isinstance(below, dict):
+            below = schema[key] = {}
+        schema = below
     return schema

@@ -17,7 +17,7 @@ STATUSES = ("pending", "shipped", "delivered")
 def order(number: int) -> dict[str, Any]:
     """Return a clean order; the same number gives the same one."""
     draw = random.Random(number)
-    items = [
+    items: list[dict[str, Any]] = [
         {
             "sku": f"SKU-{draw.randint(1000, 9999)}",
             "price": round(draw.uniform(1, 90), 2),
