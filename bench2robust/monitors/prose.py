@@ -45,7 +45,7 @@ class Proposal(NamedTuple):
     conflict: Json = None
 
 
-_N = r"(-?\d+(?:\.\d+)?)"
+_N = r"(-?\d{1,15}(?:\.\d{1,15})?(?!\d|\.\d))"
 # Runs of blanks are bounded, so that no description costs more than its length.
 _WORD = r"(?:`[^`\n]{1,40}`|'[^'\n]{1,40}'|\"[^\"\n]{1,40}\"|“[^”\n]{1,40}”|[\w.:+-]{1,40})"
 _COMMA = r"(?:\s{0,3},\s{0,3}(?:or|and)\s{1,3}|\s{0,3}[,|/]\s{0,3}|\s{1,3}(?:or|and)\s{1,3})"

@@ -164,3 +164,11 @@ def test_a_conflict_is_left_to_people() -> None:
 )
 def test_hostile_descriptions_do_not_hang(text: str) -> None:
     assert not {"minimum", "format"} & keywords(text).keys()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"between {'1' * 4900} and 2", f"at most {'9' * 400} characters", "at most 1.2.3", "> 1e999"],
+)
+def test_numbers_that_nobody_means_propose_nothing(text: str) -> None:
+    assert not list(found_in(text))
