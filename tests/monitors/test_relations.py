@@ -63,7 +63,7 @@ def test_relations_that_are_found(make: Callable[[float, float], Any], relation:
         lambda x, y: {"a": 5.0, "b": 5.0},  # constants say nothing
         lambda x, y: {"a": float(x > 400), "b": float(x > 400)},  # two points are any line
         lambda x, y: {"item_id": x, "b": x},  # an identifier is no amount
-        lambda x, y: {"a": x, "rows": [{"kind": "x", "n": 1}] * (1 + int(y) % 3)},
+        lambda x, y: {"a": x, "rows": [{"kind": "x", "n": y}] * (1 + int(y) % 3)},
     ],
 )
 def test_what_is_no_relation(make: Callable[[float, float], Any]) -> None:
