@@ -18,6 +18,7 @@ from bench2robust.evaluation.table import (
     spread,
 )
 from bench2robust.evaluation.tables import detail_tables, summary_tables
+from bench2robust.evaluation.training_table import training_table
 
 NAN = float("nan")
 
@@ -154,3 +155,11 @@ def test_broken_episodes_are_shown_and_in_no_rate(records: list[Any]) -> None:
     assert tables["pass_rates"].note.endswith(": hand 1, other 1.")
     assert tables["cells"].columns[5] == "Infra errors"
     assert tables["cells"].rows[0] == ("Inject", "S1", "1", "0", "0", "1", "boom (1)")
+
+
+def test_a_monitor_or_user_hides_no_training() -> None:
+    played = {"mode": "inject", "task": "t", "seed": 0, "scenario": "S1", "success": True}
+    labels = ("a", "b", "b + monitor placebo + user chat:u", "b+full + monitor placebo")
+    table = training_table([{**played, "agent": label} for label in labels], ["b"])  # type: ignore[typeddict-item]
+    assert [row[1:3] for row in table.rows] == [("✗", "✗"), ("✓", "✗"), ("✓", "✗"), ("✓", "✓")]
+    assert "did not play" not in table.note
