@@ -14,7 +14,7 @@ from bench2robust.evaluation.watchers import REVIEWER, is_reviewer, monitor_choi
 from bench2robust.memory import VARIANTS, Memory, MemoryChoice, posteriors, read_choice
 from bench2robust.monitors.choice import NONE, MonitorChoice
 
-__all__ = ["Arm", "agent_of", "make_arms", "monitor_of", "split_label", "without_user"]
+__all__ = ["Arm", "agent_of", "make_arms", "monitor_of", "split_label", "user_of", "without_user"]
 
 _USER = " + user "
 _MONITOR = " + monitor "
@@ -109,3 +109,8 @@ def _divided(label: str) -> tuple[str, str]:
 def without_user(label: str) -> str:
     """Return an arm's label without its user."""
     return label.partition(_USER)[0]
+
+
+def user_of(label: str) -> str:
+    """Return an arm's user, as the configuration names it."""
+    return label.partition(_USER)[2] or SCRIPTED

@@ -8,6 +8,7 @@ import pytest
 
 from bench2robust.core.types import ToolCall
 from bench2robust.evaluation.metrics import Rate, Spread
+from bench2robust.evaluation.model_tables import _dependence
 from bench2robust.evaluation.table import (
     RUN_TABLES,
     Table,
@@ -163,3 +164,18 @@ def test_a_monitor_or_user_hides_no_training() -> None:
     table = training_table([{**played, "agent": label} for label in labels], ["b"])  # type: ignore[typeddict-item]
     assert [row[1:3] for row in table.rows] == [("✗", "✗"), ("✓", "✗"), ("✓", "✗"), ("✓", "✓")]
     assert "did not play" not in table.note
+
+
+def test_an_episode_that_broke_down_is_no_episode_of_the_scripted_user() -> None:
+    cell = {
+        "mode": "inject",
+        "task": "t",
+        "seed": 0,
+        "scenario": "S1",
+        "success": True,
+        "flags": [],
+    }
+    lost = {**cell, "status": "infra_error", "agent": "a + user chat:u"}
+    users = [{**cell, "status": "ok", "agent": f"a{user}"} for user in ("", " + user chat:v")]
+    (row,) = _dependence([*users, lost]).rows  # type: ignore[list-item]
+    assert row[:4] == ("a", "scripted, chat:v", "inject", "1")
