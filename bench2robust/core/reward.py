@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Outcome
 from bench2robust.core.types import ToolCall
 
-__all__ = ["efficiency", "partial_credit", "repetition"]
+__all__ = [
+    "abstention_credit",
+    "efficiency",
+    "partial_credit",
+    "repeated_after_success",
+    "repetition",
+]
 
 FREE_TURNS = 12
 TURN_COST = 0.02
@@ -53,3 +60,31 @@ def partial_credit(outcome: Outcome, turns: int, calls: Iterable[ToolCall]) -> f
     if not outcome.required:
         return 0.0
     return PARTIAL_WEIGHT * outcome.matched / outcome.required * repetition(calls)
+
+
+def abstention_credit(turns: int, calls: Iterable[ToolCall]) -> float:
+    """Return the reward of a correct abstention in S3, 1.0 · eff(τ) · rep(τ).
+
+    Equation 2 has no such term, which the paper names as a limitation (appendix L).
+    """
+    return efficiency(turns) * repetition(calls)
+
+
+def repeated_after_success(entries: Iterable[LogEntry]) -> list[ToolCall]:
+    """Return the calls that count for :func:`repetition` if failed ones are not held against it.
+
+    By the rule of table 12, two correct retries after two failures make three identical calls.
+    Here a call counts from the first time that it came back without an error.
+
+    Args:
+        entries: the observed log: what the agent saw.
+    """
+    answered: set[tuple[str, str]] = set()
+    counted = []
+    for entry in entries:
+        identity = (entry.call.name, canonical(entry.call.arguments))
+        if not entry.result.is_error:
+            answered.add(identity)
+        if identity in answered:
+            counted.append(entry.call)
+    return counted

@@ -2,9 +2,16 @@ from __future__ import annotations
 
 import pytest
 
+from bench2robust.core.backend import LogEntry
 from bench2robust.core.domain import Outcome
-from bench2robust.core.reward import efficiency, partial_credit, repetition
-from bench2robust.core.types import ToolCall
+from bench2robust.core.reward import (
+    abstention_credit,
+    efficiency,
+    partial_credit,
+    repeated_after_success,
+    repetition,
+)
+from bench2robust.core.types import ToolCall, ToolResult
 
 
 def call(name: str = "get", **arguments: object) -> ToolCall:
@@ -44,3 +51,33 @@ def test_partial_credit_by_hand() -> None:
     assert partial_credit(failed, 25, three) == pytest.approx(0.1125)
     assert partial_credit(failed, 25, four) == 0.0
     assert partial_credit(Outcome(False, False, False, 0, 0), 3, []) == 0.0
+
+
+def test_abstention_earns_efficiency_times_repetition() -> None:
+    assert abstention_credit(10, []) == 1.0
+    assert abstention_credit(15, [call()] * 3) == pytest.approx(0.94 * 0.5)
+    assert abstention_credit(15, [call()] * 4) == 0.0
+
+
+def entries(*signs: str) -> list[LogEntry]:
+    """Return one call made again and again; ``x`` came back with an error."""
+    return [LogEntry(call(id="a"), ToolResult("", sign == "x")) for sign in signs]
+
+
+@pytest.mark.parametrize(
+    ("signs", "counted"),
+    [("", 0), ("xx.", 1), ("xxx", 0), (".x.", 3), ("xx...", 3), ("....", 4)],
+)
+def test_repeats_after_success_by_hand(signs: str, counted: int) -> None:
+    assert len(repeated_after_success(entries(*signs))) == counted
+
+
+def test_two_correct_retries_cost_half_by_table_12_and_nothing_by_the_alternative() -> None:
+    log = entries("x", "x", ".")
+    assert repetition(entry.call for entry in log) == 0.5
+    assert repetition(repeated_after_success(log)) == 1.0
+
+
+def test_success_of_one_call_does_not_count_another() -> None:
+    other = LogEntry(call(id="b"), ToolResult("", True))
+    assert repeated_after_success([*entries("."), other, other]) == [call(id="a")]

@@ -1,0 +1,129 @@
+"""The criteria of table 11, each a pure function of an iteration history (section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
+
+from bench2robust.core.types import Scenario
+from bench2robust.curricula.pooling import Figure, over, part
+from bench2robust.curricula.schedule import Curriculum, Phase, Stop
+from bench2robust.curricula.statistics import IterationStats
+
+__all__ = ["Baseline", "Check", "checks", "over_transfer", "pass_rates", "success_rates"]
+
+Baseline: TypeAlias = Mapping[Scenario, float]
+"""Pass rate of S1 and S2 when a phase began."""
+
+Pool: TypeAlias = Callable[..., Figure]
+
+
+class Check(NamedTuple):
+    """One criterion at one moment: what was asked, what was found, and whether it holds."""
+
+    name: str
+    wanted: str
+    found: str
+    holds: bool
+
+
+_REWARD = over(lambda s: s.reward, lambda s: s.episodes, ("S1", "S2", "S3"))
+_SWITCH = over(lambda s: s.switched, lambda s: s.blocked, ("S2",))
+_PASS = over(lambda s: s.passed, lambda s: s.episodes, ("S1", "S2"))
+_TRANSFER = over(lambda s: s.transferred, lambda s: s.episodes, ("S3",))
+_TURNS = over(lambda s: s.turns, lambda s: s.episodes, ("S3",))
+_PASS_OF: Mapping[Scenario, Pool] = {
+    "S1": over(lambda s: s.passed, lambda s: s.episodes, ("S1",)),
+    "S2": over(lambda s: s.passed, lambda s: s.episodes, ("S2",)),
+}
+_SUCCESS_OF: Mapping[Scenario, Pool] = {
+    **_PASS_OF,
+    "S3": over(lambda s: s.abstained, lambda s: s.episodes, ("S3",)),
+}
+
+
+def checks(
+    curriculum: Curriculum, phase: Phase, history: Sequence[IterationStats], baseline: Baseline
+) -> list[Check]:
+    """Return every criterion that ``phase`` waits for; the phase is over when all hold.
+
+    Args:
+        history: the iterations of the phase so far, oldest first.
+        baseline: pass rates at the phase's start.
+    """
+    advance = phase.advance
+    if advance is None:
+        return []
+    made = [
+        _check(name, pool(history, curriculum.pool_iterations, curriculum.pool_episodes), limit)
+        for name, pool, limit in (
+            ("reward", _REWARD, advance.reward),
+            ("switch", _SWITCH, advance.switch),
+            ("pass_rate", _PASS, advance.pass_rate),
+            ("transfer", _TRANSFER, advance.transfer),
+            ("turns", _TURNS, advance.turns),
+        )
+        if limit is not None
+    ]
+    if advance.regression is not None:
+        made += _regression(curriculum, history, baseline, advance.regression)
+    if advance.iterations is not None:
+        n = len(history)
+        made.append(
+            Check("iterations", f">= {advance.iterations}", str(n), n >= advance.iterations)
+        )
+    return made
+
+
+def _check(name: str, found: Figure, limit: float) -> Check:
+    below = name == "turns"
+    holds = found.value is not None and (found.value < limit if below else found.value > limit)
+    return Check(name, f"{'<' if below else '>'} {limit:g}", found.text, holds)
+
+
+def _regression(
+    curriculum: Curriculum, history: Sequence[IterationStats], baseline: Baseline, margin: float
+) -> list[Check]:
+    made = []
+    for name, before in baseline.items():
+        found = _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
+        holds = found.value is not None and found.value >= before - margin
+        made.append(Check(f"{name} pass", f">= {before:.3f} - {margin:g}", found.text, holds))
+    return made
+
+
+def pass_rates(curriculum: Curriculum, history: Sequence[IterationStats]) -> dict[Scenario, float]:
+    """Return the pooled pass rate of S1 and S2, of those with enough episodes."""
+    return _known(_PASS_OF, curriculum, history)
+
+
+def success_rates(
+    curriculum: Curriculum, history: Sequence[IterationStats]
+) -> dict[Scenario, float]:
+    """Return the pooled success rate of each scenario; that of S3 is correct abstention."""
+    return _known(_SUCCESS_OF, curriculum, history)
+
+
+def _known(
+    pools: Mapping[Scenario, Pool], curriculum: Curriculum, history: Sequence[IterationStats]
+) -> dict[Scenario, float]:
+    found = {
+        name: pool(history, curriculum.pool_iterations, curriculum.pool_episodes).value
+        for name, pool in pools.items()
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def over_transfer(curriculum: Curriculum, stop: Stop, history: Sequence[IterationStats]) -> Check:
+    """Say whether the policy has come to hand over what it could solve.
+
+    True if in each of the last ``stop.sustained`` iterations more than ``stop.over_transfer`` of
+    the S1 and S2 episodes were premature transfers, and these iterations hold enough episodes.
+    """
+    sums = list(map(part("S1", "S2"), history[-stop.sustained :]))
+    rates = [s.premature / s.episodes if s.episodes else 0.0 for s in sums]
+    enough = sum(s.episodes for s in sums) >= curriculum.pool_episodes
+    holds = len(sums) == stop.sustained and enough and min(rates) > stop.over_transfer
+    found = ", ".join(f"{rate:.3f}" for rate in rates)
+    wanted = f"> {stop.over_transfer:g} for {stop.sustained} iterations"
+    return Check("over_transfer", wanted, found, holds)

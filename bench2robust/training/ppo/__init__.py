@@ -1,0 +1,1 @@
+"""Classic reinforcement learning on ``Bench2Robust-RetailRecovery``, with Stable-Baselines3."""
