@@ -187,11 +187,14 @@ class Reward(Settings):
 
     Attributes:
         abstention: whether a correct abstention in S3 earns 1.0 · eff · rep; off in the paper.
+        permuted: a control: rewards are dealt out at random within each group, so that nothing can
+            be learned from them.
         repetition: identical calls count over the whole ``episode`` (table 12), or only
             ``after_success``: a call repeated because it failed is not held against the policy.
     """
 
     abstention: bool = False
+    permuted: bool = False
     repetition: Annotated[Repetition, choice("repetition", Repetition)] = "episode"
 
 

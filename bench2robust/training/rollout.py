@@ -14,7 +14,7 @@ from bench2robust.envs.episode import Episode
 
 __all__ = ["Budgets", "Cut", "EpisodeView", "Rollout"]
 
-Cut = Literal["", "step_limit", "response", "context"]
+Cut = Literal["", "step_limit", "context"]
 """Which limit ended an episode that neither the user nor the agent did."""
 
 
@@ -22,13 +22,11 @@ class Budgets(NamedTuple):
     """Limits in tokens.
 
     Attributes:
-        turn: what the policy may write in one turn; a longer turn is cut and cannot be read.
-        response: what it may write in an episode.
+        turn: what the policy may write in one turn; a longer one is cut there.
         context: what an episode may come to, prompt and observations included.
     """
 
     turn: int
-    response: int
     context: int
 
 
@@ -73,18 +71,14 @@ class Rollout:
         self._view = view
         self._budgets = budgets
         self._turn: list[int] = []
-        self._response = 0
 
     def accept(self, token: int) -> None:
         """Take the next token that the policy wrote; at the end of a turn, act."""
         self._add([token], True)
         self._turn.append(token)
-        self._response += 1
         if self._view.ends(token) or len(self._turn) >= self._budgets.turn:
             self._act()
-        if self._response >= self._budgets.response:
-            self._stop("response")
-        elif len(self.tokens) >= self._budgets.context:
+        if len(self.tokens) >= self._budgets.context:
             self._stop("context")
 
     def _add(self, tokens: list[int], written: bool) -> None:
