@@ -326,13 +326,15 @@ class Hardware(Settings):
     """What the run is planned for; the estimates and the job script go by it.
 
     Attributes:
+        name: of the accelerator, for people.
         nodes: machines.
         devices: accelerators of each; 0 for the CPU.
-        memory: GiB of each accelerator.
+        memory: of each accelerator, in GB.
         teraflops: what each reaches at best in the dtype of the model, in 10¹² operations a second.
         bandwidth: of its memory, in 10⁹ bytes a second.
     """
 
+    name: str = "H100"
     nodes: Count = 1
     devices: int = Field(default=0, ge=0, le=1024)
     memory: float = Field(default=80.0, gt=0, le=MOST)

@@ -11,6 +11,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.curricula import IterationStats, ScenarioStats
 
 Stats = Callable[..., ScenarioStats]
+NAMES: dict[str, Scenario] = {"S1": "S1", "S2": "S2", "S3": "S3"}
 
 
 @pytest.fixture
@@ -38,7 +39,6 @@ def iteration() -> Callable[..., IterationStats]:
     """Make an iteration: ``iteration(3, S1=scenario(40, passed=0.5))``."""
 
     def make(number: int, **scenarios: ScenarioStats) -> IterationStats:
-        named: dict[Scenario, ScenarioStats] = {k: v for k, v in scenarios.items()}  # type: ignore[misc]
-        return IterationStats(number, named)
+        return IterationStats(number, {NAMES[name]: stats for name, stats in scenarios.items()})
 
     return make

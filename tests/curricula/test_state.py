@@ -140,7 +140,7 @@ def test_few_episodes_do_not_stop_a_run(iteration: Make, scenario: Make) -> None
 
 
 def test_clean_members_cannot_advance_a_phase(iteration: Make) -> None:
-    """The statistics hold no clean episode, so an iteration without injected ones is no evidence."""
+    """The statistics hold no clean episode: an iteration without injected ones is no evidence."""
     assert grown(PhaseState(TABLE_11), lambda n: iteration(n), 20).index == 0
 
 

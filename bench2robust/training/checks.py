@@ -1,0 +1,175 @@
+"""Settings that cannot work together, each refused with the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from bench2robust.core.domain import Domain
+from bench2robust.core.errors import UsageError
+from bench2robust.core.types import Scenario, Task
+from bench2robust.evaluation.suite import select_tasks
+from bench2robust.memory import read_choice
+from bench2robust.training.config import TrainSettings
+from bench2robust.training.shapes import on_disk
+
+__all__ = ["check_settings", "may_be_a_name", "training_tasks"]
+
+
+def check_settings(settings: TrainSettings) -> None:
+    """Refuse settings that cannot work together.
+
+    Raises:
+        UsageError: the text names the settings, their values and the way out.
+    """
+    if settings.method == "ppo":
+        return
+    for check in _ALWAYS if settings.method == "sft" else (*_ALWAYS, *_GROUPS):
+        check(settings)
+
+
+def _model(settings: TrainSettings) -> None:
+    model, view = settings.model, settings.episodes.view
+    if bool(model.path) == (model.scratch is not None):
+        raise UsageError(
+            "model: give either path (a folder, or a name on the hub) or scratch (a new small "
+            "model), and not both."
+        )
+    if (model.scratch is not None) != (view == "compact"):
+        raise UsageError(
+            f"episodes.view is {view}: a model from scratch knows the words of the compact view "
+            "only, and any other model needs chat. Set episodes.view, or change model."
+        )
+    if model.scratch and model.scratch.hidden % model.scratch.heads:
+        raise UsageError(
+            f"model.scratch: {model.scratch.heads} heads do not divide {model.scratch.hidden} "
+            "hidden units: change one of them."
+        )
+
+
+def _model_is_there(settings: TrainSettings) -> None:
+    model, kl = settings.model, settings.optim.kl
+    if not model.path or on_disk(model) or may_be_a_name(model.path):
+        return
+    why = f" optim.kl is {kl:g}, so the reference policy is read from there too;" if kl else ""
+    raise UsageError(
+        f"model.path: there is no model in {model.path!r}.{why} give a folder with a config.json "
+        "(a policy in memory has to be saved first), or a name on the hub such as "
+        "Qwen/Qwen3-4B-Thinking-2507."
+    )
+
+
+def may_be_a_name(path: str) -> bool:
+    """Say whether a path may be a name on the model hub (``OWNER/NAME``) that is not here yet."""
+    return path.count("/") == 1 and path[0] not in "./~" and not Path(path).exists()
+
+
+def _engine(settings: TrainSettings) -> None:
+    rollout, hardware = settings.rollout, settings.hardware
+    if rollout.engine == "vllm" and not hardware.devices:
+        raise UsageError(
+            "rollout.engine vllm needs accelerators and hardware.devices is 0: set the number of "
+            "them on each node, or rollout.engine: transformers."
+        )
+    if settings.model.scratch and rollout.engine == "vllm":
+        raise UsageError("model.scratch is generated from by rollout.engine: transformers only.")
+
+
+def _members(settings: TrainSettings) -> None:
+    group = settings.group
+    if group.mix == "hybrid" and not 0 < group.clean < group.size:
+        raise UsageError(
+            f"group.clean is {group.clean} of group.size {group.size}: a hybrid group has both "
+            "kinds. Set it between, or group.mix to all_clean or all_injected."
+        )
+    parts = (group.clean_members, group.size - group.clean_members)
+    if group.normalisation == "split" and 1 in parts:
+        raise UsageError(
+            "group.normalisation split needs at least 2 members of each kind, because one alone "
+            "has no spread: set group.clean so, or normalisation: unified."
+        )
+
+
+def _scenarios(settings: TrainSettings) -> None:
+    if settings.episodes.alternatives or settings.group.mix == "all_clean":
+        return
+    if "S2" in _all_scenarios(settings):
+        raise UsageError(
+            f"curriculum {settings.schedule().name!r} has S2, which needs a tool to switch to: set "
+            "episodes.alternatives to true, or take a curriculum without S2 (random_noise)."
+        )
+
+
+def _all_scenarios(settings: TrainSettings) -> set[Scenario]:
+    phases = settings.schedule().phases
+    return {name for p in phases for name in (*p.mix, *(p.ramp.mix if p.ramp else ()))}
+
+
+def _sides(settings: TrainSettings) -> None:
+    episodes = settings.episodes
+    if episodes.s2_classes == "all" and episodes.side == "first_called":
+        raise UsageError("episodes.s2_classes all cannot go with side first_called: choose one.")
+    if read_choice(episodes.memory).online:
+        raise UsageError(
+            f"episodes.memory {episodes.memory!r}: training does not update a memory: leave out "
+            "+online."
+        )
+
+
+def _clip(settings: TrainSettings) -> None:
+    optim = settings.optim
+    if settings.method == "grpo" and optim.epsilon_high != optim.epsilon_low:
+        raise UsageError(
+            f"method grpo clips evenly, but optim.epsilon_low is {optim.epsilon_low:g} and "
+            f"epsilon_high {optim.epsilon_high:g}: set them equal, or method: dapo."
+        )
+    if settings.method == "grpo" and settings.group.min_std:
+        raise UsageError(
+            f"method grpo filters no groups, but group.min_std is {settings.group.min_std:g}: set "
+            "it to 0, or method: dapo."
+        )
+
+
+def _budget(settings: TrainSettings) -> None:
+    rollout = settings.rollout
+    if rollout.response_tokens >= rollout.context:
+        raise UsageError(
+            f"rollout.context {rollout.context} leaves no room for a prompt beside a turn of "
+            f"rollout.response_tokens {rollout.response_tokens}: raise one or lower the other."
+        )
+
+
+Check = Callable[[TrainSettings], None]
+_ALWAYS: Sequence[Check] = (_model, _model_is_there, _sides)
+_GROUPS: Sequence[Check] = (_engine, _members, _scenarios, _clip, _budget)
+
+
+def training_tasks(domain: Domain, settings: TrainSettings) -> tuple[tuple[Task, ...], ...]:
+    """Return the tasks to train on, and those set aside to choose checkpoints by.
+
+    The latter are spread evenly over the former.
+
+    Raises:
+        UsageError: a held-out task is among them, or too few are left.
+    """
+    tasks = select_tasks(domain, settings.episodes.tasks)
+    if held_out := [task.id for task in tasks if task.split != "train"]:
+        raise UsageError(
+            f"episodes.tasks {settings.episodes.tasks!r} holds {len(held_out)} held-out tasks "
+            f"({_some(held_out)}), which results are reported on: train on tasks of the split "
+            "train only."
+        )
+    aside = settings.episodes.validation
+    if aside >= len(tasks):
+        raise UsageError(
+            f"episodes.validation sets {aside} of {len(tasks)} tasks aside, which leaves none to "
+            "train on: lower it, or take more tasks."
+        )
+    chosen = {k * len(tasks) // aside for k in range(aside)}
+    kept = tuple(task for place, task in enumerate(tasks) if place not in chosen)
+    return kept, tuple(tasks[place] for place in sorted(chosen))
+
+
+def _some(ids: Iterable[str]) -> str:
+    first, *rest = list(ids)
+    return f"{first}, …" if rest else first
