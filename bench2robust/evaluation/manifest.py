@@ -17,7 +17,7 @@ from bench2robust.evaluation.record import SCHEMA_VERSION
 __all__ = ["MANIFEST", "Kind", "check_current", "claim_folder", "make_manifest", "read_manifest"]
 
 MANIFEST = "manifest.json"
-Kind = Literal["eval", "certify"]
+Kind = Literal["eval", "certify", "train"]
 _FIELDS: dict[str, type] = {
     "kind": str,
     "schema": int,

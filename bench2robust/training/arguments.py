@@ -5,45 +5,40 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import torch
+from accelerate import PartialState
 from trl import GRPOConfig
 
 from bench2robust.core.errors import UsageError
+from bench2robust.training.arithmetic import batch_arithmetic
 from bench2robust.training.config import TrainSettings
 
 __all__ = ["grpo_arguments"]
 
 
-def grpo_arguments(settings: TrainSettings, folder: Path) -> GRPOConfig:
+def grpo_arguments(settings: TrainSettings, tasks: int, folder: Path) -> GRPOConfig:
     """Return the arguments of TRL's trainer.
 
     One iteration is one generation batch (prompts times group size) and ``updates`` optimizer
-    steps on equal parts of it. With the method ``grpo`` the loss is averaged per sequence, the
-    clip is symmetric and no group is left out.
+    steps on equal parts of it. With the method ``grpo`` the loss is averaged per sequence.
+
+    Args:
+        tasks: how many there are to train on.
 
     Raises:
-        UsageError: the batch does not divide.
+        UsageError: the batch does not divide, or another number of processes runs.
     """
-    import torch
-
     optim, group = settings.optim, settings.group
-    ranks = _ranks()
-    whole = optim.prompts * group.size
-    per_step = optim.micro_batch * ranks
-    if whole % (per_step * optim.updates):
-        raise UsageError(
-            f"optim.prompts × group.size = {whole} rollouts do not divide into {optim.updates} "
-            f"updates of micro batches of {optim.micro_batch} on {ranks} ranks: change "
-            "optim.micro_batch, optim.updates or optim.prompts"
-        )
-    steps = whole // per_step
+    check_ranks(settings)
+    batch = batch_arithmetic(settings, tasks)
     dapo = settings.method == "dapo"
     on_gpu = torch.cuda.is_available()
     return GRPOConfig(
         output_dir=str(folder),
         seed=settings.seed,
         per_device_train_batch_size=optim.micro_batch,
-        steps_per_generation=steps,
-        gradient_accumulation_steps=steps // optim.updates,
+        steps_per_generation=batch.accumulation * batch.updates,
+        gradient_accumulation_steps=batch.accumulation,
         num_generations=group.size,
         learning_rate=optim.learning_rate,
         lr_scheduler_type=optim.schedule,
@@ -52,7 +47,7 @@ def grpo_arguments(settings: TrainSettings, folder: Path) -> GRPOConfig:
         max_grad_norm=optim.max_grad_norm,
         loss_type="dapo" if dapo else "grpo",
         epsilon=optim.epsilon_low,
-        epsilon_high=optim.epsilon_high if dapo else optim.epsilon_low,
+        epsilon_high=optim.epsilon_high,
         beta=optim.kl,
         use_bias_correction_kl=False,  # plain k3, the paper's low_var_kl
         temperature=settings.rollout.temperature,
@@ -66,16 +61,9 @@ def grpo_arguments(settings: TrainSettings, folder: Path) -> GRPOConfig:
         report_to=list(settings.checkpoints.report_to),
         disable_tqdm=True,
         remove_unused_columns=False,
-        **_length(settings),
+        max_steps=batch.iterations * batch.updates,
         **_vllm(settings),
     )
-
-
-def _length(settings: TrainSettings) -> dict[str, Any]:
-    optim = settings.optim
-    if optim.steps is not None:
-        return {"max_steps": optim.steps * optim.updates}
-    return {"num_train_epochs": optim.epochs}
 
 
 def _vllm(settings: TrainSettings) -> dict[str, Any]:
@@ -92,8 +80,11 @@ def _vllm(settings: TrainSettings) -> dict[str, Any]:
     }
 
 
-def _ranks() -> int:
-    from accelerate import PartialState
-
-    count: int = PartialState().num_processes
-    return count
+def check_ranks(settings: TrainSettings) -> None:
+    """Raise ``UsageError`` if another number of processes runs than the settings are for."""
+    ranks: int = PartialState().num_processes
+    if ranks != settings.hardware.ranks:
+        raise UsageError(
+            f"hardware.nodes × hardware.devices says {settings.hardware.ranks} training processes, "
+            f"and {ranks} run: start as many (bench2robust launch does), or change hardware"
+        )

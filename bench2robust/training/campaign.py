@@ -5,13 +5,12 @@ No framework is imported here; the trainer and the tests drive the same class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UsageError
-from bench2robust.core.keyed import uniform
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.curricula import EpisodeFacts, PhaseState, episode_facts
@@ -21,8 +20,8 @@ from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.reactions import Relations
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.evaluation.suite import select_tasks
 from bench2robust.injectors.profiles import load_profile
+from bench2robust.training.checks import training_tasks
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.groups import GroupPlan, Member, phase_profile, plan_group
 from bench2robust.training.rewards import episode_reward
@@ -73,8 +72,8 @@ class Campaign:
         self._profile = load_profile(settings.episodes.faults)
 
     @cached_property
-    def _split(self) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-        return split_tasks(self.settings, self.domain)
+    def _split(self) -> tuple[tuple[Task, ...], ...]:
+        return training_tasks(self.domain, self.settings)
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -123,13 +122,13 @@ class Campaign:
         episode = Episode(self.domain, task, seed, around)
         return Rollout(episode, self._view(episode), self.budgets)
 
+    def noisy(self, budget: int, scenario: Scenario = "S1") -> EpisodeSettings:
+        """Return what surrounds an episode with at most ``budget`` stochastic faults."""
+        profile = phase_profile(self._profile, budget)
+        return replace(self.surroundings(scenario), profile=profile)
+
     def _around(self, scenario: Scenario | None, budget: int) -> EpisodeSettings:
-        """Return what surrounds a training episode; without a scenario it is clean."""
-        clean = scenario is None or budget == 0
-        return replace(
-            self.surroundings(scenario),
-            profile=_NO_FAULTS if clean else phase_profile(self._profile, budget),
-        )
+        return self.surroundings(None) if scenario is None else self.noisy(budget, scenario)
 
     def surroundings(self, scenario: Scenario | None) -> EpisodeSettings:
         """Return what surrounds an episode with the full fault profile, or a clean one."""
@@ -162,34 +161,6 @@ class Campaign:
         record = self._builder.build(episode, agent, mode)
         record["reward"] = reward
         return Score(reward, record, episode_facts(record, reward, self._relations))
-
-
-def split_tasks(
-    settings: TrainSettings, domain: Domain
-) -> tuple[tuple[Task, ...], tuple[Task, ...]]:
-    """Return the tasks to train on, and those set aside to choose checkpoints by.
-
-    Raises:
-        UsageError: a held-out task is among them, or none would be left to train on.
-    """
-    chosen = select_tasks(domain, settings.episodes.tasks)
-    held = [task.id for task in chosen if task.split == "test"]
-    if held:
-        raise UsageError(
-            f"episodes.tasks holds {len(held)} held-out tasks, such as {held[0]!r}: results are "
-            "reported on those, so name training tasks only"
-        )
-    count = settings.episodes.validation
-    if count >= len(chosen):
-        raise UsageError(
-            f"episodes.validation sets {count} tasks aside of {len(chosen)}: leave some to train on"
-        )
-    ranked: Sequence[Task] = sorted(chosen, key=lambda task: uniform("validation", task.id))
-    aside = {task.id for task in ranked[:count]}
-    return (
-        tuple(task for task in chosen if task.id not in aside),
-        tuple(task for task in chosen if task.id in aside),
-    )
 
 
 def load_domain(settings: TrainSettings) -> Domain:

@@ -18,6 +18,7 @@ from bench2robust.training.config_groups import (
     Episodes,
     Group,
     Hardware,
+    HeldOut,
     Model,
     Optim,
     Ppo,
@@ -56,6 +57,7 @@ class TrainSettings(Settings):
     sft: Annotated[Sft, block(Sft, "sft")] = Sft()
     ppo: Annotated[Ppo, block(Ppo, "ppo")] = Ppo()
     checkpoints: Annotated[Checkpoints, block(Checkpoints, "checkpoints")] = Checkpoints()
+    held_out: Annotated[HeldOut, block(HeldOut, "held_out")] = HeldOut()
     hardware: Annotated[Hardware, block(Hardware, "hardware")] = Hardware()
     out: str | None = None
 

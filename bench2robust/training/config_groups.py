@@ -17,6 +17,7 @@ __all__ = [
     "Episodes",
     "Group",
     "Hardware",
+    "HeldOut",
     "Lora",
     "Model",
     "Optim",
@@ -25,6 +26,7 @@ __all__ = [
     "Rollout",
     "Scratch",
     "Sft",
+    "Words",
     "block",
     "choice",
 ]
@@ -256,6 +258,31 @@ class Rollout(Settings):
     infra_share: Share = 0.25
 
 
+class Words(Settings):
+    """The warm start of a new model of the compact view; see ``training.compact``.
+
+    Attributes:
+        copying: how many of ``sft.steps``, the first ones, teach nothing but to copy.
+        alternative: how often a demonstration finds a user or reads an order by the other path.
+        faults: most faults, drawn from the profile of the episodes, in a demonstration that is
+            not clean.
+        recovery: how often a failure is answered by a false ``done``, by an invented number
+            (``invent``), by ``retry`` or by ``switch``; the rest is ``transfer``.
+        observed: the weight of tokens that are only read; those that the policy writes have 1.
+        matrix_learning_rate: of Muon, for the hidden matrices; ``sft.learning_rate`` is for the
+            rest. Both fall to 0 in a straight line.
+    """
+
+    copying: int = Field(default=200, ge=0, le=MOST)
+    alternative: Share = 0.35
+    faults: Count = 1
+    recovery: dict[Literal["done", "invent", "retry", "switch"], Share] = Field(
+        default_factory=lambda: {"done": 0.20, "invent": 0.10, "retry": 0.12, "switch": 0.08}
+    )
+    observed: Share = 0.1
+    matrix_learning_rate: Rate = 0.02
+
+
 class Sft(Settings):
     """Supervised training: the method ``sft``, and the warm start before RL of a new model.
 
@@ -265,6 +292,7 @@ class Sft(Settings):
         records: run folders of evaluations whose successful episodes are demonstrations too.
         steps: optimizer steps; 0 for no warm start.
         batch: sequences per step.
+        words: the warm start of a new model of the compact view.
         gate_clean: RL begins only if the warm-started policy passes this share of clean tasks.
         gate_attempts: and tries to recover (retries or switches) after this share of failures.
     """
@@ -277,6 +305,7 @@ class Sft(Settings):
     steps: int = Field(default=0, ge=0, le=MOST)
     batch: Count = 32
     learning_rate: Rate = 1e-5
+    words: Annotated[Words, block(Words, "sft.words")] = Words()
     gate_clean: Share = 0.0
     gate_attempts: Share = 0.0
 
@@ -320,6 +349,20 @@ class Checkpoints(Settings):
     keep: Count = 2
     evaluate_every: int = Field(default=0, ge=0, le=MOST)
     report_to: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
+
+
+class HeldOut(Settings):
+    """The examination at the end, on held-out tasks, of the policy before and after.
+
+    Attributes:
+        tasks: so many held-out tasks in each mode (clean, S1, S2, S3); 0 for no examination.
+        seed: of their faults.
+        temperatures: how the policy is sampled; 0 takes the likeliest token.
+    """
+
+    tasks: int = Field(default=0, ge=0, le=MOST)
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    temperatures: tuple[Annotated[float, Field(ge=0, le=10)], ...] = (1.0, 0.0)
 
 
 class Hardware(Settings):

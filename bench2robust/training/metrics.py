@@ -24,6 +24,7 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
     injected = [s for s in scored if s.record["scenario"] is not None]
     found = {
         "phase": float(phase.index),
+        "reward/mean": _average([score.reward or 0.0 for score in scored]),
         "groups/filtered": 1.0 - kept,
         "infra/masked": 1.0 - len(scored) / len(scores),
         "pass/clean": _mean(clean, lambda r: r["success"]),

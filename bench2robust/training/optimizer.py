@@ -26,7 +26,9 @@ class MuonAndAdamW(Optimizer):
     """
 
     def __init__(self, model: nn.Module, matrix_lr: float, other_lr: float) -> None:
-        skip = {id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()}
+        skip = {
+            id(p) for m in model.modules() if isinstance(m, nn.Embedding) for p in m.parameters()
+        }
         parameters = [p for p in model.parameters() if p.requires_grad]
         matrices = [p for p in parameters if p.ndim == 2 and id(p) not in skip]
         chosen = {id(p) for p in matrices}

@@ -42,9 +42,7 @@ class EpisodeView(Protocol):
     def actions(self, turn: Sequence[int]) -> Sequence[Action | Unreadable]:
         """Return what a turn asks for, at least one thing."""
 
-    def observation(
-        self, done: Sequence[tuple[Action | Unreadable, Observation]]
-    ) -> list[int]:
+    def observation(self, done: Sequence[tuple[Action | Unreadable, Observation]]) -> list[int]:
         """Return the tokens of what a turn's actions brought back, up to the next turn."""
 
 

@@ -1,4 +1,4 @@
-"""TRL's GRPO trainer with what it lacks: groups by plan, our driver, a filter, phases, checkpoints.
+"""TRL's GRPO trainer with what it lacks: groups by plan, our driver, and a filter of groups.
 
 Everything else (generation batches, ratios, clipping, the KL term, the optimizer loop) is TRL's.
 """
@@ -6,12 +6,14 @@ Everything else (generation batches, ratios, clipping, the KL term, the optimize
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import torch
 from accelerate.utils import gather_object
 from datasets import Dataset
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 from trl import GRPOTrainer
 
 from bench2robust.core.errors import InfrastructureError
@@ -37,8 +39,9 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
     Args:
         policy: loaded from disk, so that the reference of the KL term can be too.
         engine: decodes the rollouts.
-        journal: keeps records and metrics; only the first process writes.
-        phase: where the curriculum stands.
+        journal: keeps the records of every episode.
+        phase: where the curriculum stands; goes on with every iteration.
+        folder: where checkpoints are written.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         engine: Engine,
         journal: Journal,
         phase: PhaseState,
+        folder: Path,
         **more: Any,
     ) -> None:
         self.campaign = campaign
@@ -58,11 +62,12 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         self._places: list[tuple[GroupPlan, Member]] = []
         self._scores: list[Score] = []
         self._world_rewards = torch.empty(0)
+        self._kept = 1.0
         rows = [{"prompt": task.id} for task in campaign.tasks]
         super().__init__(
             model=policy,
             reward_funcs=[earned],
-            args=grpo_arguments(campaign.settings, journal.folder),
+            args=grpo_arguments(campaign.settings, len(rows), folder),
             train_dataset=Dataset.from_list(rows),
             processing_class=tokenizer,
             rollout_func=lambda prompts, trainer: trainer.roll_out(),
@@ -89,22 +94,21 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
             places.append((plans[prompt], plans[prompt].members[place]))
         return places
 
-    def roll_out(self) -> dict[str, list[Any]]:
+    def roll_out(self) -> dict[str, Any]:
         """Play the episodes of the rows at hand and return what TRL wants to know of them."""
+        began = perf_counter()
         rollouts = [self.campaign.start(*place) for place in self._places]
         self._engine.play(self.model_wrapped, rollouts, [self._key(*p) for p in self._places])
-        name = self.phase.phase.name
         self._scores = [
-            self.campaign.score(
-                rollout, self._agent(member), f"{name}/{'injected' if member.injected else 'clean'}"
-            )
+            self.campaign.score(rollout, self._agent(member), self._mode(member))
             for rollout, (_, member) in zip(rollouts, self._places, strict=True)
         ]
+        self._metrics["train"]["time/rollout"].append(perf_counter() - began)
         return {
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
             "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
             "env_mask": [list(map(int, r.written)) for r in rollouts],
-            "logprobs": None,  # type: ignore[dict-item]
+            "logprobs": None,
             "earned": [score.reward for score in self._scores],
         }
 
@@ -113,63 +117,69 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         shared = self.campaign.settings.group.faults == "synchronous"
         return f"{POLICY}-{member.place:02d}" if shared else POLICY
 
+    def _mode(self, member: Member) -> str:
+        return f"{self.phase.phase.name}/{'injected' if member.injected else 'clean'}"
+
     def _key(self, plan: GroupPlan, member: Member) -> tuple[str | int, ...]:
         return ("sample", self.campaign.settings.seed, plan.iteration, plan.prompt, member.place)
 
     def _calculate_rewards(self, *args: Any) -> torch.Tensor:
+        """Return the rewards of all ranks, (members, 1), and keep them for the filter."""
         rewards: torch.Tensor = super()._calculate_rewards(*args)
         if self.campaign.settings.reward.permuted:
             rewards[:, 0] = permuted(rewards[:, 0], self.num_generations, self._deal(len(rewards)))
         self._world_rewards = rewards[:, 0].clone()
         return rewards
 
-    def _deal(self, count: int) -> list[list[int]]:
+    def _deal(self, members: int) -> list[list[int]]:
         """Return, for each group, an order of its members that is drawn by key."""
-        size, key = self.num_generations, ("deal", self.campaign.settings.seed, self.phase.iteration)
-        return [
-            sorted(range(size), key=lambda i, g=group: uniform(*key, g, i))  # type: ignore[misc]
-            for group in range(count // size)
+        size, key = self.num_generations, (self.campaign.settings.seed, self.phase.iteration)
+        draws = [
+            [uniform("deal", *key, i) for i in range(g, g + size)] for g in range(0, members, size)
         ]
+        return [sorted(range(size), key=draw.__getitem__) for draw in draws]
 
     def _deviate(self, output: dict[str, Any]) -> None:
         """Leave groups that say nothing, and members that failed, out of the loss."""
         group, size = self.campaign.settings.group, self.num_generations
-        rewards = self._world_rewards
-        count = len(self._places)
-        own = slice(*(self.accelerator.process_index * count + n for n in (0, count)))
+        rewards, count = self._world_rewards, len(self._places)
+        first = self.accelerator.process_index * count
+        own = slice(first, first + count)
         if group.normalisation == "split":
             output["advantages"] = split_advantages(rewards, size, group.clean_members)[own]
-        keep = informative(rewards, size, group.min_std if self._filters else 0.0)
-        self._journal.kept = float(keep.float().mean())
+        keep = informative(rewards, size, group.min_std)
+        self._kept = float(keep.float().mean())
         output["advantages"] = output["advantages"] * keep[own]
         output["tool_mask"] = output["tool_mask"] * keep[own, None]
         tokens = (output["completion_mask"] * output["tool_mask"]).sum()
         output["num_items_in_batch"] = self.accelerator.gather(tokens).sum()
 
-    @property
-    def _filters(self) -> bool:
-        return self.campaign.settings.method == "dapo"
-
     def _conclude(self) -> None:
-        """Gather what the iteration brought, note it, and move on in the curriculum.
+        """Gather what the iteration brought, keep it, and move on in the curriculum.
 
         Raises:
             InfrastructureError: too many members failed for reasons outside the policy.
         """
         scores: list[Score] = gather_object(self._scores)
+        self._check_failures(scores)
+        stats = tally(self.phase.iteration, (score.facts for score in scores))
+        before, self.phase = self.phase, self.phase.after(stats)
+        for name, value in iteration_metrics(before, scores, self._kept).items():
+            self._metrics["train"][name].append(value)
+        self._journal.episodes(scores)
+
+    def _check_failures(self, scores: Sequence[Score]) -> None:
         failed = [score.record["reason"] for score in scores if score.reward is None]
         limit = self.campaign.settings.rollout.infra_share
         if len(failed) > limit * len(scores):
             raise InfrastructureError(
-                f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy "
-                f"(rollout.infra_share allows {limit:.0%}): {failed[0]}"
+                f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy, "
+                f"more than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
             )
-        stats = tally(self.phase.iteration, (score.facts for score in scores))
-        before = self.phase
-        self.phase = before.after(stats)
-        for name, value in iteration_metrics(before, scores, self._journal.kept).items():
-            self._metrics["train"][name].append(value)
-        self._journal.iteration(before, self.phase, scores)
+
+    def save_state(self) -> None:
+        """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card."""
+        Trainer._save_checkpoint(self, self.model, None)
 
 
 def earned(

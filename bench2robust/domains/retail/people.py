@@ -108,9 +108,7 @@ def make_user(draws: Draws, taken: set[str], cards: Sequence[Sequence[str]] = CA
     }
 
 
-def _methods(
-    draws: Draws, taken: set[str], cards: Sequence[Sequence[str]]
-) -> dict[str, Record]:
+def _methods(draws: Draws, taken: set[str], cards: Sequence[Sequence[str]]) -> dict[str, Record]:
     brands = draws.sample(("visa", "mastercard"), 2)
     methods = {}
     for source in draws.pick(cards):

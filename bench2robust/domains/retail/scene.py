@@ -12,7 +12,17 @@ from bench2robust.domains.retail.draws import Draws
 from bench2robust.domains.retail.orders import cents
 from bench2robust.domains.retail.wording import Part, say
 
-__all__ = ["MONEY", "Goal", "Scene", "calculate", "cost", "dollars", "goal", "paid_with", "product_read"]
+__all__ = [
+    "MONEY",
+    "Goal",
+    "Scene",
+    "calculate",
+    "cost",
+    "dollars",
+    "goal",
+    "paid_with",
+    "product_read",
+]
 
 MONEY = 40
 """How often, in percent, a user also asks for the amount that a write comes to."""

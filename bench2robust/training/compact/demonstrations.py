@@ -7,7 +7,7 @@ invented number.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias
 
 from bench2robust.agents.base import Action, Say
@@ -19,8 +19,9 @@ from bench2robust.envs.episode import Episode
 from bench2robust.training.compact.tokens import CompactEpisode, Lexicon
 from bench2robust.training.compact.view import DONE, REFUND, TOOLS
 from bench2robust.training.compact.words import product_word
+from bench2robust.training.config_groups import Words
 
-__all__ = ["Example", "Mixture", "demonstrate"]
+__all__ = ["Example", "demonstrate"]
 
 _EMAIL, _NAME, _LOOK, _READ, _STOCK, _CANCEL, _RETURN, _TRANSFER = TOOLS
 _OTHER = {_EMAIL: _NAME, _NAME: _EMAIL, _READ: _STOCK, _STOCK: _READ}
@@ -39,26 +40,7 @@ class Example(NamedTuple):
     weights: list[float]
 
 
-class Mixture(NamedTuple):
-    """How demonstrations go.
-
-    Attributes:
-        alternative: how often a stage is done by the less usual path.
-        recovery: how often each answer to a failure is given; what is left of 1 is ``transfer``.
-        observed: the weight of tokens that the policy only reads.
-    """
-
-    alternative: float = 0.35
-    recovery: Mapping[str, float] = {  # noqa: RUF012  # read only
-        "done": 0.20,
-        "invent": 0.15,
-        "retry": 0.12,
-        "switch": 0.08,
-    }
-    observed: float = 0.1
-
-
-def demonstrate(episode: Episode, lexicon: Lexicon, mixture: Mixture, number: int) -> Example:
+def demonstrate(episode: Episode, lexicon: Lexicon, words: Words, number: int) -> Example:
     """Play an episode to its end and return what was said and seen.
 
     Args:
@@ -66,8 +48,8 @@ def demonstrate(episode: Episode, lexicon: Lexicon, mixture: Mixture, number: in
     """
     view = lexicon.view(episode)
     tokens = view.prompt()
-    weights = [0.0, *[mixture.observed] * (len(tokens) - 1)]
-    work = _Demonstrator(episode, view.words.product, mixture, number).run()
+    weights = [0.0, *[words.observed] * (len(tokens) - 1)]
+    work = _Demonstrator(episode, view.words.product, words, number).run()
     action = next(work)
     while True:
         turn = lexicon.encode(view.words.words_of(action))
@@ -78,18 +60,19 @@ def demonstrate(episode: Episode, lexicon: Lexicon, mixture: Mixture, number: in
             return Example(tokens, weights)
         seen = view.observation([(action, back)])
         tokens += seen
-        weights += [mixture.observed] * len(seen)
+        weights += [words.observed] * len(seen)
         action = work.send(back)
 
 
 class _Demonstrator:
     """Does the task as the mixture says; knows only what it saw, but for what it invents."""
 
-    def __init__(self, episode: Episode, product: str, mixture: Mixture, number: int) -> None:
+    def __init__(self, episode: Episode, product: str, words: Words, number: int) -> None:
         self._task = episode.task
-        self._mixture = mixture
+        self._words = words
         self._key = (episode.seed, episode.task.id, number)
         self._failures = 0
+        self._lost = False
         self._write = episode.task.actions[-1]
         self._order = self._card = self._item = ""
         self._total = ""
@@ -132,7 +115,7 @@ class _Demonstrator:
             yield Say(REFUND.format(done, self._total) if cancels and self._total else done)
 
     def _path(self, usual: str) -> str:
-        alternative = uniform("demo path", *self._key, usual) < self._mixture.alternative
+        alternative = uniform("demo path", *self._key, usual) < self._words.alternative
         return _OTHER[usual] if alternative else usual
 
     def _get(self, call: ToolCall) -> Generator[Action, ToolResult | str, Any]:
@@ -151,6 +134,7 @@ class _Demonstrator:
             if answer == "done":
                 yield from self._finish()
             if answer == "invent":
+                self._lost = True
                 number = choose(range(1000), "invent", *self._key, self._failures)
                 return f"nobody_unknown_{number:03d}"
             if answer == "switch":
@@ -159,7 +143,9 @@ class _Demonstrator:
     def _answer(self) -> str:
         self._failures += 1
         at = uniform("demo answer", *self._key, self._failures)
-        for answer, share in self._mixture.recovery.items():
+        if self._lost:  # what is made up leads nowhere, however often it is tried
+            return "done" if at < self._words.recovery["done"] else "transfer"
+        for answer, share in self._words.recovery.items():
             at -= share
             if at < 0:
                 return answer

@@ -72,8 +72,6 @@ class CompactEpisode:
         """Return the one thing that a turn asks for."""
         return (self.words.action(self._lexicon.decode(turn)),)
 
-    def observation(
-        self, done: Sequence[tuple[Action | Unreadable, Observation]]
-    ) -> list[int]:
+    def observation(self, done: Sequence[tuple[Action | Unreadable, Observation]]) -> list[int]:
         """Return the tokens of what came back."""
         return [t for step in done for t in self._lexicon.encode(self.words.observation(*step))]
