@@ -258,6 +258,10 @@ class Rollout(Settings):
     infra_share: Share = 0.25
 
 
+Answer = Literal["done", "invent", "retry", "switch"]
+_RECOVERY: dict[Answer, float] = {"done": 0.20, "invent": 0.10, "retry": 0.12, "switch": 0.08}
+
+
 class Words(Settings):
     """The warm start of a new model of the compact view; see ``training.compact``.
 
@@ -276,9 +280,7 @@ class Words(Settings):
     copying: int = Field(default=200, ge=0, le=MOST)
     alternative: Share = 0.35
     faults: Count = 1
-    recovery: dict[Literal["done", "invent", "retry", "switch"], Share] = Field(
-        default_factory=lambda: {"done": 0.20, "invent": 0.10, "retry": 0.12, "switch": 0.08}
-    )
+    recovery: dict[Answer, Share] = Field(default_factory=lambda: dict(_RECOVERY))
     observed: Share = 0.1
     matrix_learning_rate: Rate = 0.02
 

@@ -1,4 +1,4 @@
-"""The gate between warm start and reinforcement: nothing that a policy never does can be rewarded."""
+"""The gate before reinforcement: what a policy never does cannot be rewarded."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import orjson
 
-from bench2robust.curricula import PhaseState
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import claim_folder
 from bench2robust.evaluation.store import Store

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from transformers import DynamicCache, PreTrainedModel
+from transformers import DynamicCache
 
 from bench2robust.training.rollout import Rollout
 
@@ -21,17 +21,15 @@ Draw = Callable[[int, int], float]
 """From a rollout's place in the batch and a position to a number in [0, 1)."""
 
 _ALIVE = 0.75
-"""The cache is cut down to the running episodes when fewer than this share of its rows still run."""
+"""The cache is cut down to the running episodes when fewer than this share of its rows runs."""
 
 
 @torch.inference_mode()
-def lockstep(
-    model: PreTrainedModel, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0
-) -> None:
+def lockstep(model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0) -> None:
     """Decode until every rollout is done.
 
     Args:
-        model: the policy, in evaluation mode.
+        model: a causal language model of transformers, in evaluation mode.
         draw: decides each sampled token, so that a sample depends on its key and on nothing else.
         temperature: 0 takes the likeliest token.
     """

@@ -1,8 +1,8 @@
-"""The optimizer of small models trained from scratch: Muon on hidden matrices, AdamW on the rest."""
+"""The optimizer of new small models: Muon on hidden matrices, AdamW on the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain
 from typing import Any
 

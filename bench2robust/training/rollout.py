@@ -1,7 +1,7 @@
 """One episode as a policy's tokens: what it is shown, what it wrote, when it stops.
 
-Nothing here knows a model or a framework. An engine (lockstep decoding, ``generate``, vLLM) reads
-``tokens``, gives :meth:`Rollout.accept` the next one that the policy wrote, and stops when ``done``.
+Nothing here knows a model or a framework. An engine (lockstep decoding, vLLM) reads ``tokens``,
+gives :meth:`Rollout.accept` the next one that the policy wrote, and stops when ``done``.
 """
 
 from __future__ import annotations

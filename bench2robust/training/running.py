@@ -10,8 +10,12 @@ from typing import Any
 
 import torch
 from accelerate import PartialState
-from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
-from transformers import PrinterCallback, ProgressCallback
+from transformers import (
+    AutoModelForCausalLM,
+    PreTrainedModel,
+    PrinterCallback,
+    ProgressCallback,
+)
 from transformers.utils.logging import disable_progress_bar
 
 from bench2robust.core.domain import Domain
@@ -54,7 +58,7 @@ def run(settings: TrainSettings) -> tuple[Table, ...]:
     """
     check_settings(settings)
     os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
-    disable_progress_bar()  # of every load and save of weights
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # of every load and save of weights
     if not torch.cuda.is_available():
         torch.set_num_threads(1)  # more wait for one another wherever the cores are shared
     domain = get_domain(settings.episodes.domain, settings.episodes.data)
@@ -207,5 +211,6 @@ def _sampling(temperature: float) -> str:
 
 
 def _load(folder: Path) -> PreTrainedModel:
-    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(folder)
-    return model.to(on_device())  # type: ignore[arg-type]
+    model: Any = AutoModelForCausalLM.from_pretrained(folder)
+    loaded: PreTrainedModel = model.to(on_device())
+    return loaded

@@ -63,6 +63,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         self._scores: list[Score] = []
         self._world_rewards = torch.empty(0)
         self._kept = 1.0
+        self._size = campaign.settings.group.size
         rows = [{"prompt": task.id} for task in campaign.tasks]
         super().__init__(
             model=policy,
@@ -83,12 +84,11 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
 
     def _plan(self, tasks: Sequence[str]) -> list[tuple[GroupPlan, Member]]:
         """Return plan and member of each row; ranks hold contiguous slices of the batch."""
-        size = self.num_generations
         first = self.accelerator.process_index * len(tasks)
         plans: dict[int, GroupPlan] = {}
         places = []
         for at, task in enumerate(tasks, start=first):
-            prompt, place = divmod(at, size)
+            prompt, place = divmod(at, self._size)
             if prompt not in plans:
                 plans[prompt] = self.campaign.plan(self.phase, prompt, task)
             places.append((plans[prompt], plans[prompt].members[place]))
@@ -127,13 +127,13 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         """Return the rewards of all ranks, (members, 1), and keep them for the filter."""
         rewards: torch.Tensor = super()._calculate_rewards(*args)
         if self.campaign.settings.reward.permuted:
-            rewards[:, 0] = permuted(rewards[:, 0], self.num_generations, self._deal(len(rewards)))
+            rewards[:, 0] = permuted(rewards[:, 0], self._size, self._deal(len(rewards)))
         self._world_rewards = rewards[:, 0].clone()
         return rewards
 
     def _deal(self, members: int) -> list[list[int]]:
         """Return, for each group, an order of its members that is drawn by key."""
-        size, key = self.num_generations, (self.campaign.settings.seed, self.phase.iteration)
+        size, key = self._size, (self.campaign.settings.seed, self.phase.iteration)
         draws = [
             [uniform("deal", *key, i) for i in range(g, g + size)] for g in range(0, members, size)
         ]
@@ -141,7 +141,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
 
     def _deviate(self, output: dict[str, Any]) -> None:
         """Leave groups that say nothing, and members that failed, out of the loss."""
-        group, size = self.campaign.settings.group, self.num_generations
+        group, size = self.campaign.settings.group, self._size
         rewards, count = self._world_rewards, len(self._places)
         first = self.accelerator.process_index * count
         own = slice(first, first + count)

@@ -164,7 +164,8 @@ class _WarmStart(Trainer):
     """Takes the sequences in order and weights each token."""
 
     def _get_train_sampler(self, *args: Any) -> SequentialSampler:
-        return SequentialSampler(self.train_dataset)
+        sequences: Any = self.train_dataset
+        return SequentialSampler(sequences)
 
     def compute_loss(
         self,

@@ -16,7 +16,7 @@ from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.types import Task, ToolCall, ToolResult
 from bench2robust.domains.retail.mentions import mentions
 from bench2robust.envs.episode import Episode
-from bench2robust.training.compact.tokens import CompactEpisode, Lexicon
+from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.compact.view import DONE, REFUND, TOOLS
 from bench2robust.training.compact.words import product_word
 from bench2robust.training.config_groups import Words

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bench2robust.agents.base import Action, Observation, Unreadable
 from bench2robust.core.domain import Domain
@@ -39,16 +39,18 @@ class Lexicon:
 
     def tokenizer(self) -> PreTrainedTokenizerFast:
         """Return a tokenizer that splits at spaces and knows these words."""
+        import transformers
         from tokenizers import Tokenizer
         from tokenizers.models import WordLevel
         from tokenizers.pre_tokenizers import WhitespaceSplit
-        from transformers import PreTrainedTokenizerFast
 
+        untyped: Any = transformers.PreTrainedTokenizerFast
         model = Tokenizer(WordLevel(self._ids, unk_token=PAD))
         model.pre_tokenizer = WhitespaceSplit()
-        return PreTrainedTokenizerFast(
+        made: PreTrainedTokenizerFast = untyped(
             tokenizer_object=model, pad_token=PAD, bos_token=BOS, eos_token=END, unk_token=PAD
         )
+        return made
 
 
 class CompactEpisode:

@@ -40,8 +40,12 @@ STATES = {
 _OTHER = ("wish", "status", "reply", "go_on", "refused", UNREADABLE, ERROR)
 FIXED_WORDS = tuple(
     dict.fromkeys(
-        (PAD, BOS, END, *"0123456789", *VERBS, *KEYS, *REASONS, *STATES.values(), *_OTHER)
-        + tuple(signal for signal in SIGNALS if signal)
+        (
+            *(PAD, BOS, END),
+            *"0123456789",
+            *(*VERBS, *KEYS, *REASONS, *STATES.values(), *_OTHER),
+            *filter(None, SIGNALS),
+        )
     )
 )
 
