@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, memory, replay, report, train
+from bench2robust.cli import certify, compare, eval, inspect, launch, memory, replay, report, train
 
 __all__ = ["app"]
 
@@ -18,6 +18,7 @@ app = typer.Typer(
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
 app.command()(train.train)
+app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench2robust.core.domain import Domain
@@ -10,7 +10,7 @@ from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Scenario, Task
 from bench2robust.evaluation.suite import select_tasks
 from bench2robust.memory import read_choice
-from bench2robust.training.config import TrainSettings
+from bench2robust.training.config import Method, TrainSettings
 from bench2robust.training.shapes import on_disk
 
 __all__ = ["check_settings", "may_be_a_name", "training_tasks"]
@@ -22,9 +22,7 @@ def check_settings(settings: TrainSettings) -> None:
     Raises:
         UsageError: the text names the settings, their values and the way out.
     """
-    if settings.method == "ppo":
-        return
-    for check in _ALWAYS if settings.method == "sft" else (*_ALWAYS, *_GROUPS):
+    for check in _OF_METHOD[settings.method]:
         check(settings)
 
 
@@ -139,9 +137,34 @@ def _budget(settings: TrainSettings) -> None:
         )
 
 
+def _recovery(settings: TrainSettings) -> None:
+    episodes, schedule = settings.episodes, settings.schedule()
+    if episodes.domain != "retail" or episodes.tasks != "train" or episodes.validation:
+        raise UsageError(
+            "method ppo plays Bench2Robust-RetailRecovery on the whole training split: set "
+            "episodes.domain: retail, tasks: train and validation: 0."
+        )
+    if len(schedule.phases) > 1 or schedule.phases[0].ramp:
+        raise UsageError(
+            f"method ppo trains on one mix of scenarios, and curriculum {schedule.name!r} changes "
+            "it: take fixed_mix or random_noise, or a curriculum with one phase."
+        )
+
+
+def _demonstrations(settings: TrainSettings) -> None:
+    if settings.method == "sft" and not settings.sft.steps:
+        raise UsageError("method sft with sft.steps 0 would do nothing: set the number of steps.")
+
+
 Check = Callable[[TrainSettings], None]
-_ALWAYS: Sequence[Check] = (_model, _model_is_there, _sides)
-_GROUPS: Sequence[Check] = (_engine, _members, _scenarios, _clip, _budget)
+_MODEL: Sequence[Check] = (_model, _model_is_there, _sides)
+_GROUPS: Sequence[Check] = (*_MODEL, _engine, _members, _scenarios, _clip, _budget)
+_OF_METHOD: Mapping[Method, Sequence[Check]] = {
+    "dapo": _GROUPS,
+    "grpo": _GROUPS,
+    "sft": (*_MODEL, _demonstrations),
+    "ppo": (_recovery,),
+}
 
 
 def training_tasks(domain: Domain, settings: TrainSettings) -> tuple[tuple[Task, ...], ...]:

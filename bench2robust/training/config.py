@@ -28,6 +28,7 @@ from bench2robust.training.config_groups import (
     block,
     choice,
 )
+from bench2robust.training.launch.settings import Launch
 
 __all__ = ["Method", "TrainSettings", "load_settings"]
 
@@ -59,6 +60,7 @@ class TrainSettings(Settings):
     checkpoints: Annotated[Checkpoints, block(Checkpoints, "checkpoints")] = Checkpoints()
     held_out: Annotated[HeldOut, block(HeldOut, "held_out")] = HeldOut()
     hardware: Annotated[Hardware, block(Hardware, "hardware")] = Hardware()
+    launch: Annotated[Launch, block(Launch, "launch")] = Launch()
     out: str | None = None
 
     @model_validator(mode="after")
@@ -77,7 +79,7 @@ class TrainSettings(Settings):
 
     def decisive(self) -> dict[str, Any]:
         """Return, as JSON values, what decides the course of a run."""
-        values = self.model_dump(mode="json", exclude={"out", "curriculum"})
+        values = self.model_dump(mode="json", exclude={"out", "curriculum", "launch", "hardware"})
         return {**values, "curriculum": self.schedule().model_dump(mode="json")}
 
     def hash(self) -> str:

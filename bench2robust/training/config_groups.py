@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.agents import agent_names
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
@@ -48,7 +49,7 @@ def block(settings: type[Settings], name: str) -> BeforeValidator:
     return BeforeValidator(check)
 
 
-_OPTIONAL = frozenset({"model.lora", "model.scratch", "episodes.user_chat", "launch"})
+_OPTIONAL = frozenset({"model.lora", "model.scratch", "episodes.user_chat"})
 
 
 def choice(what: str, kind: Any) -> BeforeValidator:
@@ -266,7 +267,8 @@ class Words(Settings):
     """The warm start of a new model of the compact view; see ``training.compact``.
 
     Attributes:
-        copying: how many of ``sft.steps``, the first ones, teach nothing but to copy.
+        copying: how many of ``sft.steps``, the first ones, teach nothing but to copy; after that,
+            one sequence in five still does.
         alternative: how often a demonstration finds a user or reads an order by the other path.
         faults: most faults, drawn from the profile of the episodes, in a demonstration that is
             not clean.
@@ -285,6 +287,15 @@ class Words(Settings):
     matrix_learning_rate: Rate = 0.02
 
 
+def _agents(shares: dict[str, float]) -> dict[str, float]:
+    for name in shares:
+        if name not in agent_names():
+            raise UnknownNameError("scripted agent", name, agent_names())
+    if not sum(shares.values()):
+        raise UsageError("sft.demonstrations: every share is 0; give an agent one.")
+    return shares
+
+
 class Sft(Settings):
     """Supervised training: the method ``sft``, and the warm start before RL of a new model.
 
@@ -299,7 +310,7 @@ class Sft(Settings):
         gate_attempts: and tries to recover (retries or switches) after this share of failures.
     """
 
-    demonstrations: dict[str, Share] = Field(
+    demonstrations: Annotated[dict[str, Share], AfterValidator(_agents)] = Field(
         default_factory=lambda: {"scripted:retry_switch": 1.0}, min_length=1
     )
     clean: Share = 0.5
@@ -321,14 +332,14 @@ class Ppo(Settings):
         horizon: decisions per environment and update.
         hidden: units of each layer of policy and value networks.
         entropy: coefficient of the entropy bonus.
-        evaluation: episodes, on validation tasks, for the table at the end.
+        evaluation: episodes, on held-out tasks, of the contest at the end.
     """
 
     steps: Count = 400_000
     environments: Count = 64
     horizon: Count = 64
-    epochs: Count = 6
-    batch: Count = 512
+    epochs: Count = 10
+    batch: Count = 1024
     learning_rate: Rate = 1e-3
     hidden: tuple[Count, ...] = (64, 64)
     gamma: Rate = 1.0

@@ -33,6 +33,9 @@ from bench2robust.training.saving import save_model
 
 __all__ = ["new_model", "warm_start"]
 
+_STILL_COPYING = 5
+"""Of so many sequences one is about copying, all the way: demonstrations alone, in which a value
+follows soon after it was shown, let a model forget to look further back."""
 _WARMUP = 20
 """Steps over which the learning rates rise."""
 
@@ -123,7 +126,7 @@ class _Sequences(Dataset[Example]):
 
     def __getitem__(self, number: int) -> Example:
         sft, seed = self._settings.sft, self._settings.seed
-        if number < sft.words.copying * sft.batch:
+        if number < sft.words.copying * sft.batch or number % _STILL_COPYING == 0:
             return copying(self._lexicon, seed, number)
         task = choose(self._campaign.tasks, "demonstration", seed, number)
         clean = uniform("clean demonstration", seed, number) < sft.clean

@@ -25,8 +25,8 @@ class RecoveryVecEnv(VecEnv):
     """
 
     def __init__(self, envs: Sequence[RetailRecoveryEnv]) -> None:
+        self.envs = envs  # first, because the base class looks at them
         super().__init__(len(envs), envs[0].observation_space, envs[0].action_space)
-        self.envs = envs
         self._seeds: list[int | None] = [None] * len(envs)
         self._actions: Sequence[int] = ()
         self._returns = np.zeros(len(envs))

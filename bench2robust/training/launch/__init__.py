@@ -1,0 +1,1 @@
+"""Submitting a training run: Slurm, submitit, Kubernetes, SkyPilot, or this machine."""

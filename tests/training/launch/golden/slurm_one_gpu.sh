@@ -1,0 +1,35 @@
+#!/bin/bash
+#SBATCH --job-name=bench2robust
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=1
+#SBATCH --cpus-per-task=64
+#SBATCH --mem=0
+#SBATCH --time=1440
+#SBATCH --output=/scratch/demo.job/slurm-%j.log
+#SBATCH --open-mode=append
+#SBATCH --signal=B:USR1@900
+#SBATCH --requeue
+set -euo pipefail
+
+export OMP_NUM_THREADS=64
+HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+export HEAD
+export BENCH2ROBUST_STOP_FILE=/scratch/demo.job/stop
+rm -f "$BENCH2ROBUST_STOP_FILE"
+# Told to end, the run does so at its next iteration, with a checkpoint.
+trap 'touch "$BENCH2ROBUST_STOP_FILE"' USR1 TERM
+
+srun --kill-on-bad-exit=1 bash -c 'exec python -m accelerate.commands.launch --config_file /scratch/demo.job/accelerate.yaml -m bench2robust train --config /scratch/demo.job/config.yaml' &
+step=$!
+while kill -0 "$step" 2>/dev/null; do
+  wait "$step" || true # a signal ends the wait early
+done
+code=0
+wait "$step" || code=$?
+
+restarts=${SLURM_RESTART_COUNT:-0}
+if [ "$code" -ne 0 ] && [ -e "$BENCH2ROBUST_STOP_FILE" ] && [ "$restarts" -lt 20 ]; then
+  scontrol requeue "$SLURM_JOB_ID"
+fi
+exit "$code"
