@@ -37,11 +37,12 @@ class MuonAndAdamW(Optimizer):
             Muon(matrices, lr=matrix_lr, weight_decay=0.0),
             AdamW(others, lr=other_lr, betas=(0.9, 0.95), weight_decay=0.0),
         )
-        # The groups are the parts' own, so that a schedule of learning rates reaches them.
         super().__init__(list(chain(*(part.param_groups for part in self._parts))), {})
-        groups = iter(self.param_groups)
-        for part in self._parts:
-            part.param_groups = [next(groups) for _ in part.param_groups]
+        self._share()
+
+    def _share(self) -> None:
+        """Let the groups be the parts' own, so that a schedule of learning rates reaches them."""
+        self.param_groups = [group for part in self._parts for group in part.param_groups]
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
@@ -61,4 +62,5 @@ class MuonAndAdamW(Optimizer):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Take over the state of both parts."""
         for part, one in zip(self._parts, state["parts"], strict=True):
-            part.load_state_dict(one)
+            part.load_state_dict(one)  # which makes new groups
+        self._share()

@@ -73,23 +73,28 @@ def warm_start(settings: TrainSettings, campaign: Campaign, lexicon: Lexicon, ho
     if folder.exists():
         return folder
     model = new_model(settings, len(lexicon.words))
-    optimizer = MuonAndAdamW(
-        model, settings.sft.words.matrix_learning_rate, settings.sft.learning_rate
-    )
-    scratch = home / "sft.log"
+    if settings.sft.steps:
+        _train(model, settings, _Sequences(settings, campaign, lexicon), home / "sft.log")
+    save_model(model, lexicon.tokenizer(), folder)
+    return folder
+
+
+def _train(
+    model: LlamaForCausalLM, settings: TrainSettings, sequences: _Sequences, scratch: Path
+) -> None:
+    sft = settings.sft
+    optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
     trainer = _WarmStart(
         model=model,
         args=_arguments(settings, scratch),
-        train_dataset=_Sequences(settings, campaign, lexicon),
+        train_dataset=sequences,
         data_collator=_batch,
-        optimizers=(optimizer, LambdaLR(optimizer, _decay(settings.sft.steps))),
+        optimizers=(optimizer, LambdaLR(optimizer, _decay(sft.steps))),
     )
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(_Progress())
     trainer.train()
     shutil.rmtree(scratch, ignore_errors=True)
-    save_model(model, lexicon.tokenizer(), folder)
-    return folder
 
 
 def _arguments(settings: TrainSettings, folder: Path) -> TrainingArguments:
