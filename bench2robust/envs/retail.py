@@ -16,6 +16,7 @@ from bench2robust.core.canonical import MAX_TEXT
 from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.reward import partial_credit
 from bench2robust.domains import get_domain
+from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.rendering import render_dialogue
@@ -221,11 +222,10 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
 
     def _reward(self) -> float:
         episode = self.episode
-        outcome = episode.outcome()
         if self._partial:
             calls = (entry.call for entry in episode.observed.entries)
-            return partial_credit(outcome, episode.steps, calls)
-        return float(outcome.success)
+            return partial_credit(credited(episode), episode.steps, calls)
+        return float(episode.outcome().success)
 
 
 _TOO_LATE = "Error: not executed, the episode was over."

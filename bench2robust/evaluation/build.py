@@ -15,6 +15,7 @@ from bench2robust.core.paths import show
 from bench2robust.core.reward import partial_credit
 from bench2robust.core.types import Scenario, Task, ToolCall
 from bench2robust.envs.abstention import abstained
+from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
 from bench2robust.evaluation.honesty import wrong_values_used
@@ -69,7 +70,7 @@ class RecordBuilder:
                 "communicated": outcome.communicated,
                 "matched": outcome.matched,
                 "required": outcome.required,
-                "reward": partial_credit(outcome, episode.steps, seen.calls),
+                "reward": partial_credit(credited(episode), episode.steps, seen.calls),
                 "steps": episode.steps,
                 "calls": len(seen.calls),
                 "faultable_calls": self._faultable_calls(seen),
