@@ -1,6 +1,7 @@
-"""Policies that act: scripted strategies over dataflow plans, and models behind endpoints.
+"""Policies that act: scripted strategies over dataflow plans, and models.
 
-The latter are in :mod:`bench2robust.agents.chat`, which is imported only where one is used.
+Models behind endpoints are in :mod:`bench2robust.agents.chat`, weights on this machine in
+:mod:`bench2robust.agents.checkpoint`; both are imported only where one is used.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ __all__ = [
     "agent_names",
     "check_agent",
     "is_chat",
+    "is_checkpoint",
+    "is_model",
     "make_agent",
 ]
 
@@ -52,19 +55,33 @@ def agent_names() -> tuple[str, ...]:
 
 
 def check_agent(spec: str) -> str:
-    """Return ``spec`` if it names an agent: a scripted one, or any ``chat:MODEL``.
+    """Return ``spec`` if it names an agent: a scripted one, ``chat:MODEL`` or ``checkpoint:PATH``.
 
     Raises:
         UnknownNameError: it does not.
     """
-    if spec not in agent_names() and not is_chat(spec):
-        raise UnknownNameError("agent", spec, (*agent_names(), "chat:MODEL"))
+    if spec not in agent_names() and not is_model(spec):
+        raise UnknownNameError("agent", spec, (*agent_names(), "chat:MODEL", "checkpoint:PATH"))
     return spec
 
 
 def is_chat(spec: str) -> bool:
     """Say whether ``spec`` names a model behind an endpoint (``chat:MODEL``)."""
-    return spec.startswith("chat:") and bool(spec.removeprefix("chat:").strip())
+    return _is("chat:", spec)
+
+
+def is_checkpoint(spec: str) -> bool:
+    """Say whether ``spec`` names weights on this machine (``checkpoint:PATH``)."""
+    return _is("checkpoint:", spec)
+
+
+def is_model(spec: str) -> bool:
+    """Say whether ``spec`` names a model, wherever it is."""
+    return is_chat(spec) or is_checkpoint(spec)
+
+
+def _is(kind: str, spec: str) -> bool:
+    return spec.startswith(kind) and bool(spec.removeprefix(kind).strip())
 
 
 def make_agent(spec: str, brief: Brief) -> Agent:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from bench2robust.agents import is_chat
 from bench2robust.cli.options import (
     ConfigOption,
     DataOption,
@@ -22,6 +23,7 @@ from bench2robust.cli.options import (
 )
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
@@ -39,7 +41,7 @@ def evaluate(
     data: DataOption = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(help="Such as scripted:retry or chat:MODEL; may be repeated."),
+        typer.Option(help="scripted:NAME, chat:MODEL or checkpoint:PATH; may be repeated."),
     ] = None,
     user: Annotated[
         list[str] | None,
@@ -56,6 +58,20 @@ def evaluate(
     ] = None,
     user_api_key_env: Annotated[
         str | None, typer.Option(help="The environment variable that holds its key.")
+    ] = None,
+    device_map: Annotated[
+        str | None, typer.Option(help="Where checkpoints go: auto, cpu, cuda:1 … [default: auto]")
+    ] = None,
+    dtype: Annotated[
+        str | None,
+        typer.Option(help="auto (that of the file), float32, bfloat16 or float16. [default: auto]"),
+    ] = None,
+    batch_size: Annotated[
+        int | None,
+        typer.Option(help="Dialogues that a checkpoint continues at once. [default: 16]"),
+    ] = None,
+    chat_template: Annotated[
+        str | None, typer.Option(help="A Jinja file, for checkpoints without a chat template.")
     ] = None,
     prices: Annotated[
         str | None, typer.Option(help="A YAML file with the prices of models.")
@@ -118,6 +134,7 @@ def evaluate(
     * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
+    * `bench2robust eval --agent checkpoint:path/to/model --batch-size 32`
     """
     flags = {
         "domain": domain,
@@ -140,13 +157,17 @@ def evaluate(
         "concurrency": concurrency,
         "out": out,
     }
-    endpoints = {
+    models = {
         "chat.base_url": base_url,
         "chat.api_key_env": api_key_env,
         "user_chat.base_url": user_base_url,
         "user_chat.api_key_env": user_api_key_env,
+        "checkpoint.device_map": device_map,
+        "checkpoint.dtype": dtype,
+        "checkpoint.batch_size": batch_size,
+        "checkpoint.chat_template": chat_template,
     }
-    given = [f"{name}={value}" for name, value in endpoints.items() if value is not None]
+    given = [f"{name}={value}" for name, value in models.items() if value is not None]
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
     print(_plan(job))
@@ -170,8 +191,21 @@ def _plan(job: Job) -> str:
     }
     if config.awaits:
         lines["users"] = ", ".join(config.users)
-        lines["endpoint"] = config.chat.base_url
+        lines |= _models(config)
     return "\n".join(f"{name:9} {text}" for name, text in lines.items())
+
+
+def _models(config: EvalConfig) -> dict[str, str]:
+    lines = {}
+    if any(map(is_chat, (*config.agents, *config.users))):
+        lines["endpoint"] = config.chat.base_url
+    if config.checkpoints:
+        own = config.checkpoint
+        lines["weights"] = (
+            f"on {own.device_map}, dtype {own.dtype}, batches of {own.batch_size}, "
+            f"temperature {own.temperature:g}"
+        )
+    return lines
 
 
 def _faults(job: Job) -> str:

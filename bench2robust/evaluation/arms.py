@@ -6,7 +6,7 @@ import re
 from itertools import product
 from typing import NamedTuple
 
-from bench2robust.agents import is_chat
+from bench2robust.agents import is_model
 from bench2robust.core.domain import Domain
 from bench2robust.evaluation.config import SCRIPTED, EvalConfig
 from bench2robust.memory import VARIANTS, Memory, MemoryChoice, posteriors, read_choice
@@ -42,7 +42,7 @@ class Arm(NamedTuple):
     @property
     def awaits(self) -> bool:
         """Whether a model takes part, which has to be waited for."""
-        return is_chat(self.agent) or is_chat(self.user)
+        return is_model(self.agent) or is_model(self.user)
 
 
 def make_arms(config: EvalConfig, domain: Domain) -> tuple[Arm, ...]:

@@ -1,18 +1,29 @@
-"""Who plays in a run where models take part: their endpoints, and a line to each per episode."""
+"""Who plays in a run where models take part, and a line to each of them per episode."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from typing import Literal, NamedTuple
 
-from bench2robust.agents import Brief, is_chat
-from bench2robust.agents.chat import Budget, ChatAgent, Endpoint, EpisodeLine, load_prices
+from bench2robust.agents import Brief, is_chat, is_checkpoint
+from bench2robust.agents.chat import (
+    Attempt,
+    Budget,
+    ChatAgent,
+    Endpoint,
+    EpisodeLine,
+    Spending,
+    load_prices,
+)
+from bench2robust.agents.checkpoint import Batcher, Checkpoint, CheckpointLine, load_backend
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Task
 from bench2robust.envs.episode import Episode
 from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.chat_settings import ChatSettings
+from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.record import EpisodeRecord, ModelUse, SimulatorUse
 from bench2robust.evaluation.request_log import RequestLog, RequestTotals
@@ -29,6 +40,8 @@ def check_cast(config: EvalConfig) -> None:
     Raises:
         UsageError: something is missing; the text says what to do.
     """
+    for path in config.checkpoints:
+        config.checkpoint.check(path)
     if config.awaits:
         prices = load_prices(config.prices)
         for _, model, settings in _roles(config):
@@ -52,17 +65,17 @@ def _roles(config: EvalConfig) -> list[tuple[Role, str, ChatSettings]]:
 
 
 class ActingModel(NamedTuple):
-    """An agent of one episode that is a model, and its line to it."""
+    """An agent of one episode that is a model, and what it used."""
 
     policy: ChatAgent
-    line: EpisodeLine
+    spending: Spending
 
 
 class TalkingModel(NamedTuple):
-    """A user of one episode that is a model, and its line to it."""
+    """A user of one episode that is a model, and what it used."""
 
     simulator: ChatUser
-    line: EpisodeLine
+    spending: Spending
     name: str
 
 
@@ -71,16 +84,16 @@ def note_models(
 ) -> None:
     """Add to a record what models used, and what the simulated user did wrong."""
     if agent is not None:
-        record["tokens"] = agent.line.spending.tokens
-        record["cost"] = _dollars(agent.line)
-        record["model"] = _use(agent.policy, agent.line)
+        record["tokens"] = agent.spending.tokens
+        record["cost"] = _dollars(agent.spending)
+        record["model"] = _use(agent.policy, agent.spending)
     if user is not None:
-        spending = user.line.spending
+        spending = user.spending
         record["simulator"] = SimulatorUse(
             name=user.name,
             requests=spending.requests,
             tokens=spending.tokens,
-            cost=_dollars(user.line),
+            cost=_dollars(spending),
             flags=_flags(episode, user.simulator),
         )
 
@@ -91,8 +104,7 @@ def _flags(episode: Episode, user: ChatUser) -> list[str]:
     return user_flags(episode.task.user, talk, unfinished, user.silences)
 
 
-def _use(agent: ChatAgent, line: EpisodeLine) -> ModelUse:
-    spending = line.spending
+def _use(agent: ChatAgent, spending: Spending) -> ModelUse:
     return ModelUse(
         requests=spending.requests,
         prompt_tokens=spending.prompt,
@@ -103,13 +115,12 @@ def _use(agent: ChatAgent, line: EpisodeLine) -> ModelUse:
     )
 
 
-def _dollars(line: EpisodeLine) -> float | None:
-    cost = line.spending.cost
-    return None if cost is None else round(cost, 9)
+def _dollars(spending: Spending) -> float | None:
+    return None if spending.cost is None else round(spending.cost, 9)
 
 
 class Cast:
-    """The open endpoints of a run.
+    """The open endpoints and the checkpoints of a run.
 
     Args:
         log: is told of every attempt at every request.
@@ -119,7 +130,9 @@ class Cast:
     def __init__(self, config: EvalConfig, log: RequestLog, before: RequestTotals) -> None:
         self._config = config
         self._log = log
-        budget = Budget(config.budget_tokens, config.budget_usd, before.tokens, before.dollars)
+        self._budget = Budget(
+            config.budget_tokens, config.budget_usd, before.tokens, before.dollars
+        )
         prices = load_prices(config.prices)
         self._endpoints = {
             (role, model): Endpoint(
@@ -128,15 +141,21 @@ class Cast:
                 settings.sampling(),
                 settings.patience(),
                 prices.get(model),
-                budget,
+                self._budget,
             )
             for role, model, settings in _roles(config)
+        }
+        self._checkpoints = {path: config.checkpoint.find(path) for path in config.checkpoints}
+        self._batchers = {
+            path: _batcher(config.checkpoint, found) for path, found in self._checkpoints.items()
         }
         self._open = AsyncExitStack()
 
     async def __aenter__(self) -> Cast:
         for endpoint in self._endpoints.values():
             await self._open.enter_async_context(endpoint)
+        for batcher in self._batchers.values():
+            await self._open.enter_async_context(batcher)
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -144,26 +163,56 @@ class Cast:
 
     def agent(self, brief: Brief, arm: Arm, mode: str, seed: int) -> ActingModel | None:
         """Return the agent of an episode, if it is a model."""
+        if is_checkpoint(arm.agent):
+            return self._checkpoint(brief, arm, mode, seed)
         if not is_chat(arm.agent):
             return None
         chat = self._config.chat
         line = self._line("agent", arm.agent, arm, brief.task, mode, seed)
         policy = ChatAgent(arm.agent, brief, line, chat.limit(), chat.tools)
-        return ActingModel(policy, line)
+        return ActingModel(policy, line.spending)
+
+    def _checkpoint(self, brief: Brief, arm: Arm, mode: str, seed: int) -> ActingModel:
+        settings, path = self._config.checkpoint, arm.agent.removeprefix("checkpoint:")
+        # Not the arm: two of them on one cell draw alike, which makes their difference sharp.
+        key = (mode, brief.task.id, seed)
+        log = self._logger("agent", path, arm, brief.task, mode, seed)
+        line = CheckpointLine(self._batchers[path], key, self._budget, log)
+        limit = settings.limit(self._checkpoints[path])
+        return ActingModel(ChatAgent(arm.agent, brief, line, limit, settings.tools), line.spending)
 
     def user(self, task: Task, arm: Arm, mode: str, seed: int) -> TalkingModel | None:
         """Return the user of an episode, if it is a model."""
         if not is_chat(arm.user):
             return None
         line = self._line("user", arm.user, arm, task, mode, seed)
-        return TalkingModel(ChatUser(task.user, line), line, arm.user)
+        return TalkingModel(ChatUser(task.user, line), line.spending, arm.user)
 
     def _line(
         self, role: Role, spec: str, arm: Arm, task: Task, mode: str, seed: int
     ) -> EpisodeLine:
         model = spec.removeprefix("chat:")
         settings = self._config.chat if role == "agent" else self._config.users_endpoint
-        episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
-        log = partial(self._log.append, episode, role, model)
+        log = self._logger(role, model, arm, task, mode, seed)
         key = (role, arm.label, mode, task.id, seed)
         return EpisodeLine(self._endpoints[role, model], key, settings.of_episode(seed), log)
+
+    def _logger(
+        self, role: Role, model: str, arm: Arm, task: Task, mode: str, seed: int
+    ) -> Callable[[Attempt], None]:
+        episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
+        return partial(self._log.append, episode, role, model)
+
+
+def _batcher(settings: CheckpointSettings, checkpoint: Checkpoint) -> Batcher:
+    load = partial(
+        load_backend,
+        checkpoint,
+        settings.sampling(checkpoint),
+        settings.limit(checkpoint),
+        device_map=settings.device_map,
+        dtype=settings.dtype,
+        native=settings.tools == "native",
+        variables=settings.variables,
+    )
+    return Batcher(load, settings.batch_size)

@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal, get_args
 import orjson
 from pydantic import BeforeValidator, Field, model_validator
 
-from bench2robust.agents import check_agent, is_chat
+from bench2robust.agents import check_agent, is_chat, is_checkpoint
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
+from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
 from bench2robust.evaluation.settings import MOST, Settings
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
@@ -27,7 +28,7 @@ ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
 MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
-_TALK = {"users", "chat", "user_chat", "prices", "budget_tokens", "budget_usd"}
+_TALK = {"users", "chat", "user_chat", "checkpoint", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
 _NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_TALK}
 """Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
@@ -59,6 +60,10 @@ def _user(value: Any) -> Any:
 
 def _endpoint(value: Any) -> Any:
     return ChatSettings.read(value) if isinstance(value, dict) else value
+
+
+def _weights(value: Any) -> Any:
+    return CheckpointSettings.read(value) if isinstance(value, dict) else value
 
 
 def _listed(value: Any) -> Any:
@@ -120,7 +125,8 @@ class EvalConfig(Settings):
     Attributes:
         domain: the benchmark domain.
         data: the folder of a benchmark's own data; by default the built-in suite.
-        agents: such as ``scripted:retry``, or ``chat:MODEL`` for a model behind an endpoint.
+        agents: such as ``scripted:retry``, ``chat:MODEL`` for a model behind an endpoint, or
+            ``checkpoint:PATH`` for weights on this machine.
         users: who the customer is: ``scripted``, or ``chat:MODEL``; every agent serves each.
         modes: ``clean``: stock tools, no faults; ``inject``: stock tools and faults;
             ``inject_alt``: alternative tools, faults, S1 or S2 drawn by key; ``s3``: alternative
@@ -141,10 +147,12 @@ class EvalConfig(Settings):
         max_steps: how many actions (calls and messages) an agent has.
         transcripts: whether records keep the full text of tool results.
         certify: whether a cell must be certified to be scored.
-        concurrency: how many episodes are interleaved; results do not depend on it.
+        concurrency: how many episodes are interleaved (with a checkpoint, at least as many as
+            fill its batches); results do not depend on it.
         out: the run folder; by default one under ``runs/``.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
+        checkpoint: how checkpoints are loaded and asked.
         prices: a YAML file with the prices of models; by default those that the package knows.
         budget_tokens: most tokens that all requests of the run may use.
         budget_usd: most US dollars that they may cost.
@@ -179,6 +187,7 @@ class EvalConfig(Settings):
     out: str | None = None
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
+    checkpoint: Annotated[CheckpointSettings, BeforeValidator(_weights)] = CheckpointSettings()
     prices: str | None = None
     budget_tokens: int | None = Field(None, ge=1, lt=2**63)
     budget_usd: float | None = Field(None, gt=0, le=MOST)
@@ -214,7 +223,27 @@ class EvalConfig(Settings):
     @property
     def awaits(self) -> bool:
         """Whether a model takes part."""
-        return any(map(is_chat, (*self.agents, *self.users)))
+        return bool(self.checkpoints) or any(map(is_chat, (*self.agents, *self.users)))
+
+    @property
+    def checkpoints(self) -> tuple[str, ...]:
+        """The paths of the agents that are checkpoints."""
+        return tuple(a.removeprefix("checkpoint:") for a in self.agents if is_checkpoint(a))
+
+    @property
+    def interleaved(self) -> int:
+        """How many episodes are interleaved."""
+        return max(self.concurrency, self.checkpoint.batch_size if self.checkpoints else 1)
+
+    def identified(self) -> EvalConfig:
+        """Return this configuration with the fingerprints of its checkpoints.
+
+        Raises:
+            UsageError: one of them cannot be used.
+        """
+        if not self.checkpoints:
+            return self
+        return self.model_copy(update={"checkpoint": self.checkpoint.identified(self.checkpoints)})
 
     @property
     def users_endpoint(self) -> ChatSettings:
@@ -232,6 +261,7 @@ class EvalConfig(Settings):
         """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
         values = self.model_dump(mode="json", exclude={"concurrency", "out"})
         values["faults"] = pin_profile(self.faults)
+        values["checkpoint"] = self.checkpoint.pinned()
         for point in values["sweep"]:
             point["faults"] = pin_profile(point["faults"])
         for name in ("data", "prices"):
@@ -259,6 +289,8 @@ class EvalConfig(Settings):
             talk["users"] = list(self.users)
         if any(map(is_chat, self.agents)):
             talk["chat"] = self.chat.decisive()
+        if self.checkpoints:
+            talk["checkpoint"] = self.checkpoint.decisive()
         if any(map(is_chat, self.users)):
             talk["user_chat"] = self.users_endpoint.decisive()
         return talk

@@ -138,12 +138,18 @@ def _compare(folder: Path, old: dict[str, Any], new: dict[str, Any]) -> None:
     if not differing:
         return
     details = [f"{name} is {shown(old[name])}, not {new[name]!r}" for name in differing]
-    settings = [
-        f"{name}: {shown(old['config'].get(name))}, not {shown(value)}"
-        for name, value in new["config"].items()
-        if old["config"].get(name) != value
-    ]
+    settings = _unlike(old["config"], new["config"])
     raise UsageError(
-        f"{folder} holds another run, which is left as it is: {'; '.join(details + settings)}. "
+        f"{folder} holds another run, which is left as it is: {'; '.join([*details, *settings])}. "
         "Choose another folder."
     )
+
+
+def _unlike(old: Any, new: Any, name: str = "") -> Iterator[str]:
+    """Yield the settings that differ, each by its full name."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield f"{name}: {shown(old)}, not {shown(new)}"
+        return
+    for key in dict.fromkeys((*new, *old)):
+        if old.get(key) != new.get(key):
+            yield from _unlike(old.get(key), new.get(key), f"{name}.{key}" if name else key)

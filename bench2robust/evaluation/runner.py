@@ -105,8 +105,10 @@ def make_job(config: EvalConfig, domain: Domain) -> Job:
     """Select tasks, modes and arms.
 
     Raises:
-        UsageError: a task, a tool that the fault profile names, or a memory does not exist.
+        UsageError: a task, a tool that the fault profile names, a memory or a checkpoint does not
+            exist.
     """
+    config = config.identified()
     modes = expand_modes(config)
     tools = [spec.name for spec in domain.tools(alternatives=True)]
     for mode in modes:
@@ -178,7 +180,7 @@ class _Runner:
         """Play every open cell."""
         config = self._job.config
         if config.awaits:
-            asyncio.run(self.run_with_models(config.concurrency))
+            asyncio.run(self.run_with_models(config.interleaved))
         elif config.concurrency == 1:
             self.run_in_turn()
         else:

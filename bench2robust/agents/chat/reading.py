@@ -17,6 +17,10 @@ __all__ = ["read_action", "written"]
 _Read: TypeAlias = Calls | Say | Malformed
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
+_OPENED = re.compile(r"\A(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL)
+"""A thought that the chat template began, so that only its end is in the text."""
+_MARKS = re.compile(r"\[TOOL_CALLS\]|<\|python_tag\|>")
+"""What some models put before a call, without an end."""
 _TAGGED = re.compile(r"<tool_call>\s*(.*?)\s*(?:</tool_call>|\Z)", re.DOTALL)
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _LIKE_CALL = re.compile(r'\A\s*[\[{].{0,200}?"(?:name|function|arguments|tool_calls)"', re.DOTALL)
@@ -34,11 +38,12 @@ def read_action(reply: Reply, tools: Container[str]) -> _Read:
     Native calls win; text beside them is not said to the user. Without any, a call is looked for
     in the text: between ``<tool_call>`` tags, in a fenced block, the text as a whole, or an object
     with a name and arguments inside a sentence, if there is a tool of that name. Thoughts
-    (``<think>``) are left out. Anything else is said to the user.
+    (``<think>``) and marks before calls are left out. Anything else is said to the user.
     """
     if reply.calls:
         return _named(decode_calls(list(reply.calls)))
-    text = _THOUGHT.sub("", reply.text).strip()
+    text = _THOUGHT.sub("", _OPENED.sub("", reply.text))
+    text = _MARKS.sub("", text).strip()
     if not text:
         return _CUT if reply.finish == "length" else _EMPTY
     if "<tool_call>" in text:

@@ -39,6 +39,9 @@ def read(text: str, *calls: Any, finish: str = "stop") -> Any:
         f"<tool_call>{CALL}",
         f"I will call {CALL} now.",
         f"<think>Should I? {{}}</think>{CALL}",
+        f"Should I? {{}}</think>\n\n{CALL}",
+        f"[TOOL_CALLS] [{CALL}]",
+        f"<|python_tag|>{CALL}",
         f"[{CALL}]",
         '{"name": "look", "parameters": {"id": "7"}}',
         '{"name": "look", "arguments": "{\\"id\\": \\"7\\"}"}',
@@ -72,6 +75,8 @@ def test_what_is_no_call_is_said(text: str) -> None:
 
 def test_thoughts_are_not_said() -> None:
     assert read("<think>The user is odd.</think>\nHello.") == Say("Hello.")
+    assert read("The user is odd.</think>\nHello.") == Say("Hello.")
+    assert read("So <think>hm</think>it is.</think> Yes.") == Say("So it is.</think> Yes.")
 
 
 @pytest.mark.parametrize(
