@@ -12,6 +12,8 @@ import torch
 from accelerate import PartialState
 from transformers import (
     AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
     PreTrainedModel,
     PrinterCallback,
     ProgressCallback,
@@ -28,6 +30,8 @@ from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.table import Table
 from bench2robust.training.arithmetic import batch_arithmetic
 from bench2robust.training.campaign import Campaign
+from bench2robust.training.chat_start import chat_start
+from bench2robust.training.chat_view import ChatLexicon
 from bench2robust.training.checkpoints import Checkpoints
 from bench2robust.training.checks import check_settings
 from bench2robust.training.compact.tokens import Lexicon
@@ -102,13 +106,12 @@ class _Run:
         self._domain = domain
         self._first = first
         self._stop = stop
-        self._lexicon = Lexicon(domain)
+        self._lexicon = _lexicon(settings, domain)
         self._campaign = Campaign(settings, domain, self._lexicon.view)
-        self._tokenizer = self._lexicon.tokenizer()
 
     def run(self) -> tuple[Table, ...]:
         """Warm start, gate, reinforcement, examination; each is skipped where it is done."""
-        start = warm_start(self._settings, self._campaign, self._lexicon, self._home)
+        start = warm_start(self._settings, self._campaign, self._lexicon, self._home, self._stop)
         final = self._home / "policy"
         if not final.exists() and self._settings.method != "sft":
             self._pass_gate(start)
@@ -121,8 +124,21 @@ class _Run:
             return ()
         return self._examine({"SFT": start, "RL": final})
 
+    def _start(self) -> Path:
+        """Return the folder of the policy that reinforcement starts from."""
+        settings, home, lexicon = self._settings, self._home, self._lexicon
+        if isinstance(lexicon, Lexicon):
+            return warm_start(settings, self._campaign, lexicon, home, self._stop)
+        base = Path(settings.model.path)
+        if not settings.sft.steps:
+            return base
+        return chat_start(settings, self._campaign, lexicon, self._load(base), home, self._stop)
+
     def _pass_gate(self, start: Path) -> None:
-        model = _load(start)
+        sft = self._settings.sft
+        if not (sft.gate_clean or sft.gate_attempts):
+            return
+        model = self._load(start)
         wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
         engine = LockstepEngine(self._settings.rollout.temperature)
         found = readiness(examine(model, engine, self._campaign, wanted, "gate"))
@@ -145,13 +161,14 @@ class _Run:
         total = batch_arithmetic(settings, len(self._campaign.tasks)).iterations
         if phase.iteration < total and not phase.stopped:
             trainer = RecoveryTrainer(
-                _load(start),
-                self._tokenizer,
+                self._load(start),
+                self._lexicon.tokenizer(),
                 self._campaign,
                 LockstepEngine(settings.rollout.temperature),
                 journal,
                 phase,
                 checkpoints.folder,
+                peft_config=_adapters(settings),
             )
             ends = Iterations(trainer, checkpoints, journal, total, self._stop, self._validate)
             for shown in (PrinterCallback, ProgressCallback):
@@ -171,7 +188,7 @@ class _Run:
         chosen = checkpoints.best() or checkpoints.newest()
         if chosen is None:
             raise DataError(f"{checkpoints.folder} holds no whole checkpoint: start the run anew.")
-        save_model(_load(chosen.folder), self._tokenizer, final)
+        save_model(self._load(chosen.folder), self._lexicon.tokenizer(), final)
 
     def _validate(self, trainer: RecoveryTrainer) -> tuple[float, Mapping[str, float]]:
         """Return the mean pass rate over the modes, and that of each, on validation tasks."""
@@ -182,6 +199,12 @@ class _Run:
             mode: rate([r for r in made if r["mode"] == mode], passed).share for mode in MODES
         }
         return sum(shares.values()) / len(shares), shares
+
+    def _load(self, folder: Path) -> PreTrainedModel:
+        dtype = getattr(torch, self._settings.model.dtype)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        loaded: PreTrainedModel = model.to(on_device())
+        return loaded
 
     def _examine(self, policies: Mapping[str, Path]) -> tuple[Table, ...]:
         held = self._settings.held_out
@@ -197,7 +220,7 @@ class _Run:
                 for stage, folder in policies.items():
                     names.append(f"{stage}, {_sampling(temperature)}")
                     engine = LockstepEngine(temperature)
-                    examine(_load(folder), engine, self._campaign, wanted, names[-1], store)
+                    examine(self._load(folder), engine, self._campaign, wanted, names[-1], store)
             store.finalise()
         records = list(read_records(home, dialogue=False))
         tables = (policies_table(records, names), gains(records, *names[:2]))
@@ -210,7 +233,31 @@ def _sampling(temperature: float) -> str:
     return f"temperature {temperature:g}" if temperature else "greedy"
 
 
-def _load(folder: Path) -> PreTrainedModel:
-    model: Any = AutoModelForCausalLM.from_pretrained(folder)
-    loaded: PreTrainedModel = model.to(on_device())
-    return loaded
+def _adapters(settings: TrainSettings) -> Any:
+    """Return the configuration of the adapters; None trains every weight."""
+    lora = settings.model.lora
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    targets = lora.targets if isinstance(lora.targets, str) else list(lora.targets)
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+    )
+
+
+def _lexicon(settings: TrainSettings, domain: Domain) -> Lexicon | ChatLexicon:
+    """Return what turns episodes into tokens."""
+    if settings.episodes.view == "compact":
+        return Lexicon(domain)
+    path: Any = settings.model.path
+    tokenizer: Any = AutoTokenizer.from_pretrained(path)
+    ends = GenerationConfig.from_pretrained(path).eos_token_id
+    listed = [tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])]
+    return ChatLexicon(
+        tokenizer, [end for end in listed if end is not None], domain, settings.episodes.memory
+    )

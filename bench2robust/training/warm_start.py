@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch.nn.functional import cross_entropy
 from torch.optim.lr_scheduler import LambdaLR
-from torch.utils.data import Dataset, SequentialSampler
-from transformers import (
-    LlamaConfig,
-    LlamaForCausalLM,
-    PrinterCallback,
-    Trainer,
-    TrainerCallback,
-    TrainingArguments,
-)
+from torch.utils.data import Dataset
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from bench2robust.core.errors import UsageError
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.envs.episode import Episode
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.compact.copying import copying
-from bench2robust.training.compact.demonstrations import Example, demonstrate
+from bench2robust.training.compact.demonstrations import demonstrate
 from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.config import TrainSettings
+from bench2robust.training.examples import Example
 from bench2robust.training.optimizer import MuonAndAdamW
+from bench2robust.training.preemption import StopRequest
 from bench2robust.training.saving import save_model
+from bench2robust.training.supervised import supervise
 
 __all__ = ["new_model", "warm_start"]
 
@@ -63,54 +56,40 @@ def new_model(settings: TrainSettings, words: int) -> LlamaForCausalLM:
     )
 
 
-def warm_start(settings: TrainSettings, campaign: Campaign, lexicon: Lexicon, home: Path) -> Path:
+def warm_start(
+    settings: TrainSettings, campaign: Campaign, lexicon: Lexicon, home: Path, stop: StopRequest
+) -> Path:
     """Train a new model on demonstrations and return its folder; done before, it is only found.
 
     Args:
         home: the run folder.
+        stop: says whether the run was told to end.
+
+    Raises:
+        PreemptedError: it was; a warm start is short, and begins anew when the run goes on.
     """
     folder = home / "sft"
     if folder.exists():
         return folder
     model = new_model(settings, len(lexicon.words))
     if settings.sft.steps:
-        _train(model, settings, _Sequences(settings, campaign, lexicon), home / "sft.log")
+        sft = settings.sft
+        optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
+        supervise(
+            model,
+            _Sequences(settings, campaign, lexicon),
+            {
+                "seed": settings.seed,
+                "max_steps": sft.steps,
+                "per_device_train_batch_size": sft.batch // settings.hardware.ranks,
+                "max_grad_norm": 1.0,
+            },
+            home / "sft.tmp",
+            stop,
+            (optimizer, LambdaLR(optimizer, _decay(sft.steps))),
+        )
     save_model(model, lexicon.tokenizer(), folder)
     return folder
-
-
-def _train(
-    model: LlamaForCausalLM, settings: TrainSettings, sequences: _Sequences, scratch: Path
-) -> None:
-    sft = settings.sft
-    optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
-    trainer = _WarmStart(
-        model=model,
-        args=_arguments(settings, scratch),
-        train_dataset=sequences,
-        data_collator=_batch,
-        optimizers=(optimizer, LambdaLR(optimizer, _decay(sft.steps))),
-    )
-    trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(_Progress())
-    trainer.train()
-    shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _arguments(settings: TrainSettings, folder: Path) -> TrainingArguments:
-    return TrainingArguments(
-        output_dir=str(folder),
-        seed=settings.seed,
-        max_steps=settings.sft.steps,
-        per_device_train_batch_size=settings.sft.batch,
-        max_grad_norm=1.0,
-        save_strategy="no",
-        report_to=[],
-        logging_steps=50,
-        disable_tqdm=True,
-        remove_unused_columns=False,
-        use_cpu=not torch.cuda.is_available(),
-    )
 
 
 def _decay(steps: int) -> Callable[[int], float]:
@@ -124,7 +103,8 @@ class _Sequences(Dataset[Example]):
         self._settings = settings
         self._campaign = campaign
         self._lexicon = lexicon
-        self._around = campaign.noisy(settings.sft.words.faults), campaign.surroundings(None)
+        self._noisy = campaign.noisy(settings.sft.words.faults)
+        self._clean = campaign.surroundings(None)
 
     def __len__(self) -> int:
         return self._settings.sft.steps * self._settings.sft.batch
@@ -135,54 +115,7 @@ class _Sequences(Dataset[Example]):
             return copying(self._lexicon, seed, number)
         task = choose(self._campaign.tasks, "demonstration", seed, number)
         clean = uniform("clean demonstration", seed, number) < sft.clean
-        of_faults = int(uniform("faults of a demonstration", seed, number) * (1 << 31))
-        episode = Episode(self._campaign.domain, task, of_faults, self._around[clean])
+        faults = int(uniform("faults of a demonstration", seed, number) * (1 << 31))
+        around = self._clean if clean else self._noisy
+        episode = Episode(self._campaign.domain, task, faults, around)
         return demonstrate(episode, self._lexicon, sft.words, number)
-
-
-def _batch(examples: Sequence[Example]) -> dict[str, torch.Tensor]:
-    """Return token ids and weights, (examples, length), padded on the right."""
-    length = max(len(example.tokens) for example in examples)
-
-    def padded(rows: Sequence[Sequence[float]]) -> torch.Tensor:
-        return torch.tensor([[*row, *[0] * (length - len(row))] for row in rows])
-
-    return {
-        "input_ids": padded([e.tokens for e in examples]).long(),
-        "weights": padded([e.weights for e in examples]).float(),
-    }
-
-
-class _Progress(TrainerCallback):
-    """Shows how the loss falls."""
-
-    def on_log(
-        self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any
-    ) -> None:
-        """Show a line."""
-        if logs and "loss" in logs:
-            print(
-                f"warm start: step {state.global_step} of {state.max_steps}, "
-                f"loss {float(logs['loss']):.3f}",
-                flush=True,
-            )
-
-
-class _WarmStart(Trainer):
-    """Takes the sequences in order and weights each token."""
-
-    def _get_train_sampler(self, *args: Any) -> SequentialSampler:
-        sequences: Any = self.train_dataset
-        return SequentialSampler(sequences)
-
-    def compute_loss(
-        self,
-        model: torch.nn.Module,
-        inputs: dict[str, torch.Tensor],
-        return_outputs: bool = False,
-        num_items_in_batch: Any = None,
-    ) -> Any:
-        tokens, weights = inputs["input_ids"], inputs["weights"][:, 1:]
-        logits = model(input_ids=tokens).logits[:, :-1]
-        losses = cross_entropy(logits.transpose(1, 2).float(), tokens[:, 1:], reduction="none")
-        return (losses * weights).sum() / weights.sum()

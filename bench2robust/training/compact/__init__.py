@@ -1,4 +1,4 @@
-"""The small demo: a world of short tasks, in words that a model of half a million weights can learn.
+"""The small demo: a world of short tasks, in words that a very small model can learn.
 
 ``words`` and ``aliases`` are the notation, ``view`` turns episodes into it and turns of the agent
 into actions, ``tokens`` makes token ids of it, ``demonstrations`` and ``copying`` are what a new

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.training.compact.aliases import DIGITS
-from bench2robust.training.compact.demonstrations import Example
 from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.compact.words import BOS, FIXED_WORDS
+from bench2robust.training.examples import Example
 
 __all__ = ["copying"]
 

@@ -8,7 +8,7 @@ invented number.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from bench2robust.agents.base import Action, Say
 from bench2robust.core.canonical import parse_result
@@ -20,24 +20,14 @@ from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.compact.view import DONE, REFUND, TOOLS
 from bench2robust.training.compact.words import product_word
 from bench2robust.training.config_groups import Words
+from bench2robust.training.examples import Example
 
-__all__ = ["Example", "demonstrate"]
+__all__ = ["demonstrate"]
 
 _EMAIL, _NAME, _LOOK, _READ, _STOCK, _CANCEL, _RETURN, _TRANSFER = TOOLS
 _OTHER = {_EMAIL: _NAME, _NAME: _EMAIL, _READ: _STOCK, _STOCK: _READ}
 
 Work: TypeAlias = Generator[Action, "ToolResult | str", None]
-
-
-class Example(NamedTuple):
-    """One sequence to learn from.
-
-    Attributes:
-        weights: how much each token counts; 0 for what is only read.
-    """
-
-    tokens: list[int]
-    weights: list[float]
 
 
 def demonstrate(episode: Episode, lexicon: Lexicon, words: Words, number: int) -> Example:
