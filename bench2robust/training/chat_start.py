@@ -82,17 +82,20 @@ def _rows(settings: TrainSettings, campaign: Campaign) -> Iterator[SftRow]:
 def weighed(row: SftRow, lexicon: ChatLexicon) -> Example:
     """Return a dialogue in tokens, in which the messages of the assistant count and nothing else.
 
-    What the model is shown and what it writes are the template's own text, message by message.
+    It is put together as a rollout is, so that the model learns from what it will be shown.
     """
     messages, tools = row["messages"], row["tools"]
+    places = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
     tokens: list[int] = []
     weights: list[float] = []
-    for at, message in enumerate(messages):
-        if message["role"] == "assistant":
-            before = lexicon.template.encode(messages[:at], tools)
-            turn = lexicon.turn(messages[: at + 1], tools)
-            weights += [0.0] * (len(before) - len(tokens)) + [1.0] * len(turn)
-            tokens = [*before, *turn]
+    for last, at in zip((None, *places), places, strict=False):
+        if last is None:
+            shown = list(lexicon.template.encode(messages[:at], tools))
+        else:
+            shown = lexicon.between(messages[last], messages[last + 1 : at])
+        turn = lexicon.turn(messages[: at + 1], tools)
+        tokens += [*shown, *turn]
+        weights += [*[0.0] * len(shown), *[1.0] * len(turn)]
     return Example(tokens, weights)
 
 
