@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from trl import GRPOConfig
 
 from bench2robust.core.errors import UsageError
 from bench2robust.training.arithmetic import batch_arithmetic
 from bench2robust.training.config import TrainSettings
+from bench2robust.training.ranks import processes
 
 __all__ = ["grpo_arguments"]
 
@@ -82,7 +82,7 @@ def _vllm(settings: TrainSettings) -> dict[str, Any]:
 
 def check_ranks(settings: TrainSettings) -> None:
     """Raise ``UsageError`` if another number of processes runs than the settings are for."""
-    ranks: int = PartialState().num_processes
+    ranks: int = processes().num_processes
     if ranks != settings.hardware.ranks:
         raise UsageError(
             f"hardware.nodes × hardware.devices says {settings.hardware.ranks} training processes, "

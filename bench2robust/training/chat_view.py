@@ -6,6 +6,7 @@ what comes back is the text that the template puts between one assistant message
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -140,8 +141,9 @@ def _loose(message: Message) -> Message:
     if "tool_calls" not in message:
         return message
     calls = [
-        {**call, "function": {**call["function"], "arguments": {}}}
+        {**call, "function": {**function, "arguments": json.loads(function["arguments"])}}
         for call in message["tool_calls"]
+        for function in (call["function"],)
     ]
     return {**message, "content": "", "tool_calls": calls}
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate import PartialState
 from transformers import (
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -43,6 +42,7 @@ from bench2robust.training.gate import check_gate, readiness
 from bench2robust.training.iterations import Iterations
 from bench2robust.training.journal import Journal, open_journal
 from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
+from bench2robust.training.ranks import processes
 from bench2robust.training.saving import save_model
 from bench2robust.training.trainer import RecoveryTrainer
 from bench2robust.training.warm_start import warm_start
@@ -66,7 +66,7 @@ def run(settings: TrainSettings) -> tuple[Table, ...]:
     if not torch.cuda.is_available():
         torch.set_num_threads(1)  # more wait for one another wherever the cores are shared
     domain = get_domain(settings.episodes.domain, settings.episodes.data)
-    first = PartialState().is_main_process
+    first = processes().is_main_process
     with _claimed(settings, domain, first), stop_requests() as stop:
         return _Run(settings, domain, first, stop).run()
 
@@ -76,10 +76,10 @@ def _claimed(settings: TrainSettings, domain: Domain, first: bool) -> Iterator[N
     """Hold the run folder; processes that are not the first leave that to it."""
     if first:
         with claim_folder(settings.folder, _manifest(settings, domain)):
-            PartialState().wait_for_everyone()
+            processes().wait_for_everyone()
             yield
     else:
-        PartialState().wait_for_everyone()
+        processes().wait_for_everyone()
         yield
 
 
@@ -119,7 +119,7 @@ class _Run:
                 self._home, _manifest(self._settings, self._domain), self._first
             ) as j:
                 self._reinforce(start, final, j)
-        PartialState().wait_for_everyone()
+        processes().wait_for_everyone()
         if not self._settings.held_out.tasks or not self._first:
             return ()
         return self._examine({"SFT": start, "RL": final})
@@ -154,7 +154,7 @@ class _Run:
         checkpoints = Checkpoints(self._home / "checkpoints", settings.checkpoints.keep)
         if self._first:
             checkpoints.clear_torn()
-        PartialState().wait_for_everyone()
+        processes().wait_for_everyone()
         newest = checkpoints.newest()
         phase = newest.phase(curriculum) if newest else PhaseState(curriculum)
         journal.forget(phase.iteration)

@@ -51,7 +51,7 @@ def train(out, ranks, policy, small):
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, done.stderr[:6000]
     return [json.loads((out / f"rank{rank}.json").read_text()) for rank in range(ranks)]
 
 
