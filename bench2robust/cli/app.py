@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from bench2robust.cli import certify, compare, eval, inspect, launch, memory, replay, report, train
+from bench2robust.cli import (
+    certify,
+    compare,
+    eval,
+    inspect,
+    launch,
+    memory,
+    replay,
+    report,
+    study,
+    train,
+)
 
 __all__ = ["app"]
 
@@ -18,6 +29,7 @@ app = typer.Typer(
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
 app.command()(train.train)
+app.command()(study.study)
 app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)

@@ -268,7 +268,7 @@ class Words(Settings):
 
     Attributes:
         copying: how many of ``sft.steps``, the first ones, teach nothing but to copy; after that,
-            one sequence in five still does.
+            one sequence in eight still does.
         alternative: how often a demonstration finds a user or reads an order by the other path.
         faults: most faults, drawn from the profile of the episodes, in a demonstration that is
             not clean.
@@ -279,7 +279,7 @@ class Words(Settings):
             rest. Both fall to 0 in a straight line.
     """
 
-    copying: int = Field(default=200, ge=0, le=MOST)
+    copying: int = Field(default=150, ge=0, le=MOST)
     alternative: Share = 0.35
     faults: Count = 1
     recovery: dict[Answer, Share] = Field(default_factory=lambda: dict(_RECOVERY))
@@ -306,6 +306,8 @@ class Sft(Settings):
         steps: optimizer steps; 0 for no warm start.
         batch: sequences per step.
         words: the warm start of a new model of the compact view.
+        share: a folder in which warm starts of new models are kept, for other runs that begin
+            with the same one; by default each run makes its own.
         gate_clean: RL begins only if the warm-started policy passes this share of clean tasks.
         gate_attempts: and tries to recover (retries or switches) after this share of failures.
     """
@@ -319,6 +321,7 @@ class Sft(Settings):
     batch: Count = 32
     learning_rate: Rate = 1e-5
     words: Annotated[Words, block(Words, "sft.words")] = Words()
+    share: str | None = None
     gate_clean: Share = 0.0
     gate_attempts: Share = 0.0
 

@@ -47,7 +47,11 @@ from bench2robust.training.saving import save_model
 from bench2robust.training.trainer import RecoveryTrainer
 from bench2robust.training.warm_start import warm_start
 
-__all__ = ["run"]
+__all__ = ["AFTER", "BEFORE", "EXAMINATION", "run"]
+
+BEFORE, AFTER = "SFT", "RL"
+"""How examinations call the policy before and after reinforcement."""
+EXAMINATION = "examination"
 
 
 def run(settings: TrainSettings) -> tuple[Table, ...]:
@@ -122,7 +126,8 @@ class _Run:
         processes().wait_for_everyone()
         if not self._settings.held_out.tasks or not self._first:
             return ()
-        return self._examine({"SFT": start, "RL": final})
+        policies = {BEFORE: start} | ({AFTER: final} if final.exists() else {})
+        return self._examine(policies)
 
     def _start(self) -> Path:
         """Return the folder of the policy that reinforcement starts from."""
@@ -209,7 +214,7 @@ class _Run:
     def _examine(self, policies: Mapping[str, Path]) -> tuple[Table, ...]:
         held = self._settings.held_out
         tasks = self._domain.tasks("test")[: held.tasks]
-        home = self._home / "examination"
+        home = self._home / EXAMINATION
         names: list[str] = []
         with (
             claim_folder(home, _manifest(self._settings, self._domain)),
@@ -223,10 +228,12 @@ class _Run:
                     examine(self._load(folder), engine, self._campaign, wanted, names[-1], store)
             store.finalise()
         records = list(read_records(home, dialogue=False))
-        tables = (policies_table(records, names), gains(records, *names[:2]))
+        tables = [policies_table(records, names)]
+        if len(policies) > 1:
+            tables.append(gains(records, *names[:2]))
         text = "\n".join(table.markdown() for table in tables)
         (self._home / "table.md").write_text(text, encoding="utf-8")
-        return tables
+        return tuple(tables)
 
 
 def _sampling(temperature: float) -> str:

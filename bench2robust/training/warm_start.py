@@ -10,8 +10,9 @@ from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import Dataset
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
-from bench2robust.core.keyed import choose, uniform
+from bench2robust.core.keyed import choose, digest, uniform
 from bench2robust.envs.episode import Episode
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.compact.copying import copying
@@ -26,7 +27,7 @@ from bench2robust.training.supervised import supervise
 
 __all__ = ["new_model", "warm_start"]
 
-_STILL_COPYING = 5
+_STILL_COPYING = 8
 """Of so many sequences one is about copying, all the way: demonstrations alone, in which a value
 follows soon after it was shown, let a model forget to look further back."""
 _WARMUP = 20
@@ -68,7 +69,7 @@ def warm_start(
     Raises:
         PreemptedError: it was; a warm start is short, and begins anew when the run goes on.
     """
-    folder = home / "sft"
+    folder = _folder(settings, campaign, home)
     if folder.exists():
         return folder
     model = new_model(settings, len(lexicon.words))
@@ -90,6 +91,17 @@ def warm_start(
         )
     save_model(model, lexicon.tokenizer(), folder)
     return folder
+
+
+def _folder(settings: TrainSettings, campaign: Campaign, home: Path) -> Path:
+    """Return where the warm start goes: the run's folder, or where runs share them."""
+    if settings.sft.share is None:
+        return home / "sft"
+    parts = {"seed", "model", "episodes", "sft", "rollout", "hardware"}
+    decides = {name: value for name, value in settings.decisive().items() if name in parts}
+    folder = Path(settings.sft.share)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder / digest(canonical(decides), campaign.domain.digest, size=6)
 
 
 def _decay(steps: int) -> Callable[[int], float]:

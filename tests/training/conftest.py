@@ -19,6 +19,8 @@ from bench2robust.training.config import TrainSettings
 from bench2robust.training.rollout import Budgets, Rollout
 
 SMALL = "builtin:small"
+_AROUND = EpisodeSettings(alternatives=True)
+_BUDGETS = Budgets(24, 256)
 
 
 @cache
@@ -72,8 +74,8 @@ def campaign(**changes: Any) -> Campaign:
 
 def rollout(
     task: int = 0,
-    around: EpisodeSettings = EpisodeSettings(alternatives=True),
-    budgets: Budgets = Budgets(24, 256),
+    around: EpisodeSettings = _AROUND,
+    budgets: Budgets = _BUDGETS,
 ) -> Rollout:
     domain, lexicon = world()
     episode = Episode(domain, domain.tasks("train")[task], 0, around)
@@ -113,7 +115,7 @@ def _small() -> SimpleNamespace:
 
 
 class Scripted:
-    """An engine that writes the words which ``says`` gives for a rollout and its key, turn by turn."""
+    """An engine that writes, turn by turn, the words that ``says`` gives for a rollout."""
 
     def __init__(self, says: Callable[[Rollout, tuple[Any, ...]], str]) -> None:
         self._says = says

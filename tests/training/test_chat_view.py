@@ -6,6 +6,7 @@ Compared as text: where two pieces meet, a tokenizer that sees both at once may 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ END = "<|im_end|>"
 
 
 @pytest.fixture(scope="module")
-def tokenizer():
+def tokenizer() -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -48,23 +49,23 @@ def tokenizer():
 
 
 @pytest.fixture
-def lexicon(tokenizer):
+def lexicon(tokenizer: Any) -> Any:
     return ChatLexicon(tokenizer, [tokenizer.eos_token_id], get_domain("retail"), "none")
 
 
 @pytest.fixture
-def running(lexicon):
+def running(lexicon: Any) -> Any:
     domain = get_domain("retail")
     episode = Episode(domain, domain.tasks("train")[0], 0, EpisodeSettings())
     return Rollout(episode, lexicon.view(episode), Budgets(400, 30_000))
 
 
-def write(running, tokenizer, text, end=END):
+def write(running: Any, tokenizer: Any, text: Any, end: Any = END) -> None:
     for token in tokenizer(text + end, add_special_tokens=False)["input_ids"]:
         running.accept(token)
 
 
-def dialogue(running, *more):
+def dialogue(running: Any, *more: Any) -> Any:
     domain = running.episode.domain
     tools = [spec.openai() for spec in domain.tools()]
     start = [
@@ -73,7 +74,7 @@ def dialogue(running, *more):
     return [*start, *more], tools
 
 
-def test_a_call_and_its_result(running, tokenizer, lexicon):
+def test_a_call_and_its_result(running: Any, tokenizer: Any, lexicon: Any) -> None:
     asked = assistant_calls([ToolCall("get_user_details", {"user_id": "x"})], 0)
     for token in lexicon.turn(*dialogue(running, asked)):
         running.accept(token)
@@ -82,7 +83,7 @@ def test_a_call_and_its_result(running, tokenizer, lexicon):
     assert tokenizer.decode(running.tokens) == tokenizer.decode(whole)
 
 
-def test_several_calls_in_one_message(running, tokenizer, lexicon):
+def test_several_calls_in_one_message(running: Any, tokenizer: Any, lexicon: Any) -> None:
     calls = [
         ToolCall("get_user_details", {"user_id": "x"}),
         ToolCall("calculate", {"expression": "1 + 1"}),
@@ -99,7 +100,7 @@ def test_several_calls_in_one_message(running, tokenizer, lexicon):
     assert tokenizer.decode(running.tokens) == tokenizer.decode(whole)
 
 
-def test_a_message_and_the_users_answer(running, tokenizer, lexicon):
+def test_a_message_and_the_users_answer(running: Any, tokenizer: Any, lexicon: Any) -> None:
     write(running, tokenizer, "Could you tell me your email?")
     reply = running.episode.turns[-1][1]
     messages = plain("assistant", "Could you tell me your email?"), plain("user", reply)
@@ -107,13 +108,15 @@ def test_a_message_and_the_users_answer(running, tokenizer, lexicon):
     assert tokenizer.decode(running.tokens) == tokenizer.decode(whole)
 
 
-def test_what_cannot_be_read_is_answered_by_the_harness(running, tokenizer):
+def test_what_cannot_be_read_is_answered_by_the_harness(running: Any, tokenizer: Any) -> None:
     write(running, tokenizer, '{"name": "get_user_details"')
     assert running.episode.turns[-1][0] == "harness"
     assert not running.done
 
 
-def test_a_message_that_was_cut_off_is_closed_before_the_answer(lexicon, tokenizer):
+def test_a_message_that_was_cut_off_is_closed_before_the_answer(
+    lexicon: Any, tokenizer: Any
+) -> None:
     domain = get_domain("retail")
     episode = Episode(domain, domain.tasks("train")[0], 0, EpisodeSettings())
     running = Rollout(episode, lexicon.view(episode), Budgets(5, 30_000))
@@ -126,7 +129,9 @@ def test_a_message_that_was_cut_off_is_closed_before_the_answer(lexicon, tokeniz
     assert shown.endswith("<|im_start|>assistant\n")
 
 
-def test_only_the_policys_own_messages_count_in_supervised_training(running, lexicon, tokenizer):
+def test_only_the_policys_own_messages_count_in_supervised_training(
+    running: Any, lexicon: Any, tokenizer: Any
+) -> None:
     call = assistant_calls([ToolCall("get_user_details", {"user_id": "x"})], 0)
     messages, tools = dialogue(
         running, call, tool_result(0, "get_user_details", "found"), plain("assistant", "Done.")
@@ -139,7 +144,7 @@ def test_only_the_policys_own_messages_count_in_supervised_training(running, lex
     assert len(example.tokens) == len(example.weights)
 
 
-def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer):
+def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer: Any) -> None:
     import copy
 
     bare = copy.deepcopy(tokenizer)
@@ -148,7 +153,7 @@ def test_a_tokenizer_without_a_chat_template_is_refused(tokenizer):
         ChatLexicon(bare, [0], get_domain("retail"), "none")
 
 
-def test_a_template_that_does_not_show_tools_is_refused(tokenizer):
+def test_a_template_that_does_not_show_tools_is_refused(tokenizer: Any) -> None:
     import copy
 
     other = copy.deepcopy(tokenizer)

@@ -6,6 +6,7 @@ Every test also shows that the figure is another one with the feature switched o
 from __future__ import annotations
 
 from math import exp, log
+from typing import Any
 
 import pytest
 import torch
@@ -22,14 +23,14 @@ NEAR = {"rel": 1e-4, "abs": 1e-6}
 
 
 @pytest.fixture
-def rewards(monkeypatch):
+def rewards(monkeypatch: Any) -> Any:
     """A function that fixes what each member of a group earns."""
     real = Campaign.score
 
-    def fix(values):
+    def fix(values: Any) -> None:
         made = []
 
-        def score(self, rollout, agent, mode):
+        def score(self: Any, rollout: Any, agent: Any, mode: Any) -> Any:
             scored = real(self, rollout, agent, mode)
             scored.reward = values[len(made) % len(values)]
             made.append(scored)
@@ -40,7 +41,7 @@ def rewards(monkeypatch):
     return fix
 
 
-def generate(trainer):
+def generate(trainer: Any) -> Any:
     size = trainer.campaign.settings.group.size
     tasks = [task.id for task in trainer.campaign.tasks[:2]]
     return trainer._generate_and_score_completions(
@@ -48,7 +49,7 @@ def generate(trainer):
     )
 
 
-def gradient(trainer, inputs):
+def gradient(trainer: Any, inputs: Any) -> Any:
     trainer.model.zero_grad()
     loss = trainer.compute_loss(trainer.model, inputs)
     loss.backward()
@@ -58,7 +59,7 @@ def gradient(trainer, inputs):
 # ---- groups ------------------------------------------------------------------------------------
 
 
-def test_the_first_members_of_a_group_are_clean_and_the_others_are_not(make_trainer):
+def test_the_first_members_of_a_group_are_clean_and_the_others_are_not(make_trainer: Any) -> None:
     trainer = make_trainer()
     generate(trainer)
     scenarios = [score.record["scenario"] for score in trainer._scores]
@@ -67,7 +68,9 @@ def test_the_first_members_of_a_group_are_clean_and_the_others_are_not(make_trai
     assert len(set(scenarios[2:4])) == len(set(scenarios[6:])) == 1, "one scenario a prompt"
 
 
-def test_advantages_are_normalised_over_clean_and_injected_members_together(make_trainer, rewards):
+def test_advantages_are_normalised_over_clean_and_injected_members_together(
+    make_trainer: Any, rewards: Any
+) -> None:
     rewards([1.0, 1.0, 0.0, 0.4])
     # mean 0.6, deviations 0.4 0.4 -0.6 -0.2, sum of squares 0.72, over 3: std sqrt(0.24)
     std = 0.24**0.5 + 1e-4
@@ -81,7 +84,7 @@ def test_advantages_are_normalised_over_clean_and_injected_members_together(make
     assert found.tolist() == pytest.approx(apart * 2, **NEAR)
 
 
-def test_a_nearly_constant_group_gives_no_gradient(make_trainer, rewards):
+def test_a_nearly_constant_group_gives_no_gradient(make_trainer: Any, rewards: Any) -> None:
     rewards([0.500, 0.501, 0.502, 0.503])
     filtered = make_trainer(optim={"kl": 0})
     loss, found = gradient(filtered, generate(filtered))
@@ -94,7 +97,7 @@ def test_a_nearly_constant_group_gives_no_gradient(make_trainer, rewards):
     assert gradient(stock, generate(stock))[1].any()
 
 
-def test_the_filter_spares_a_group_that_says_something(make_trainer, rewards):
+def test_the_filter_spares_a_group_that_says_something(make_trainer: Any, rewards: Any) -> None:
     rewards([0.5, 0.5, 0.5, 0.5, 1.0, 0.0, 1.0, 0.0])
     trainer = make_trainer(optim={"kl": 0})
     output = generate(trainer)
@@ -105,8 +108,8 @@ def test_the_filter_spares_a_group_that_says_something(make_trainer, rewards):
 
 
 def test_a_member_that_failed_outside_the_policy_is_left_out_and_the_group_goes_on(
-    make_trainer, rewards
-):
+    make_trainer: Any, rewards: Any
+) -> None:
     rewards([1.0, None, 0.0, 0.5])
     trainer = make_trainer(rollout={"infra_share": 0.3})
     output = generate(trainer)
@@ -118,19 +121,19 @@ def test_a_member_that_failed_outside_the_policy_is_left_out_and_the_group_goes_
     assert output["tool_mask"][0].sum() > 0
 
 
-def test_too_many_failures_outside_the_policy_stop_the_run(make_trainer, rewards):
+def test_too_many_failures_outside_the_policy_stop_the_run(make_trainer: Any, rewards: Any) -> None:
     rewards([1.0, None, 0.0, 0.5])
     with pytest.raises(InfrastructureError, match=r"2 of 8 episodes .*infra_share 0\.2 allows"):
         generate(make_trainer(rollout={"infra_share": 0.2}))
 
 
-def test_a_reward_that_is_no_number_is_refused(make_trainer, monkeypatch):
+def test_a_reward_that_is_no_number_is_refused(make_trainer: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("bench2robust.training.campaign.episode_reward", lambda *_: float("nan"))
-    with pytest.raises(UsageError, match="the reward of task .* is nan"):
+    with pytest.raises(UsageError, match=r"the reward of task .* is nan"):
         generate(make_trainer())
 
 
-def test_permuted_rewards_stay_in_their_group(make_trainer, rewards):
+def test_permuted_rewards_stay_in_their_group(make_trainer: Any, rewards: Any) -> None:
     rewards([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
     trainer = make_trainer(reward={"permuted": True})
     generate(trainer)
@@ -143,7 +146,13 @@ def test_permuted_rewards_stay_in_their_group(make_trainer, rewards):
 # ---- the loss ----------------------------------------------------------------------------------
 
 
-def batch(trainer, advantages, lengths=(3,), log_ratio=0.0, to_reference=0.0):
+def batch(
+    trainer: Any,
+    advantages: Any,
+    lengths: Any = (3,),
+    log_ratio: Any = 0.0,
+    to_reference: Any = 0.0,
+) -> Any:
     """Return inputs of the loss: a prompt of two tokens and completions of the given lengths."""
     rows, longest = len(lengths), max(lengths)
     completion = torch.tensor([[(5 * i + j) % 60 for j in range(longest)] for i in range(rows)])
@@ -155,7 +164,7 @@ def batch(trainer, advantages, lengths=(3,), log_ratio=0.0, to_reference=0.0):
         "completion_mask": mask,
         "tool_mask": torch.ones_like(mask),
         "advantages": torch.tensor(advantages),
-        # The loss takes it for the whole generation batch, of which this is one accumulation window.
+        # The loss takes it for the whole generation batch, of which this is one window.
         "num_items_in_batch": mask.sum() * trainer.args.steps_per_generation,
     }
     logps = log_probabilities(trainer, inputs)
@@ -164,14 +173,14 @@ def batch(trainer, advantages, lengths=(3,), log_ratio=0.0, to_reference=0.0):
     return inputs
 
 
-def log_probabilities(trainer, inputs, grad=False):
+def log_probabilities(trainer: Any, inputs: Any, grad: Any = False) -> Any:
     ids = torch.cat([inputs["prompt_ids"], inputs["completion_ids"]], 1)
     with torch.set_grad_enabled(grad):
         logits = trainer.model(ids).logits[:, 1:-1]
         return logits.log_softmax(-1).gather(2, inputs["completion_ids"][..., None]).squeeze(2)
 
 
-def by_hand(trainer, inputs, weights):
+def by_hand(trainer: Any, inputs: Any, weights: Any) -> Any:
     """Return the gradient of the mean over tokens of ``weights`` times log-probability."""
     trainer.model.zero_grad()
     mask = inputs["completion_mask"]
@@ -190,7 +199,9 @@ def by_hand(trainer, inputs, weights):
         (1.40, -1.0, 1.40, True),
     ],
 )
-def test_the_clip_is_wider_above_than_below(make_trainer, ratio, advantage, factor, moves):
+def test_the_clip_is_wider_above_than_below(
+    make_trainer: Any, ratio: Any, advantage: Any, factor: Any, moves: Any
+) -> None:
     trainer = make_trainer(optim={"kl": 0})
     inputs = batch(trainer, [advantage], log_ratio=log(ratio))
     loss, found = gradient(trainer, inputs)
@@ -199,7 +210,7 @@ def test_the_clip_is_wider_above_than_below(make_trainer, ratio, advantage, fact
     assert torch.allclose(found, expected, atol=1e-6)
 
 
-def test_an_even_clip_would_stop_at_the_lower_bound(make_trainer):
+def test_an_even_clip_would_stop_at_the_lower_bound(make_trainer: Any) -> None:
     trainer = make_trainer(
         method="grpo",
         group={"min_std": 0},
@@ -211,7 +222,7 @@ def test_an_even_clip_would_stop_at_the_lower_bound(make_trainer):
 
 
 @pytest.mark.parametrize("distance", [0.3, -0.5])
-def test_the_kl_term_is_k3_with_its_plain_gradient(make_trainer, distance):
+def test_the_kl_term_is_k3_with_its_plain_gradient(make_trainer: Any, distance: Any) -> None:
     trainer = make_trainer(optim={"kl": 0.5})
     inputs = batch(trainer, [0.0], to_reference=distance)
     loss, found = gradient(trainer, inputs)
@@ -222,12 +233,12 @@ def test_the_kl_term_is_k3_with_its_plain_gradient(make_trainer, distance):
     assert not torch.allclose(gradient(trainer, inputs)[1], expected, atol=1e-4)
 
 
-def test_without_a_coefficient_there_is_no_kl_term(make_trainer):
+def test_without_a_coefficient_there_is_no_kl_term(make_trainer: Any) -> None:
     trainer = make_trainer(optim={"kl": 0})
     assert gradient(trainer, batch(trainer, [0.0], to_reference=0.3))[0] == 0.0
 
 
-def test_every_token_counts_the_same_whatever_its_sequence(make_trainer):
+def test_every_token_counts_the_same_whatever_its_sequence(make_trainer: Any) -> None:
     trainer = make_trainer(optim={"kl": 0})
     inputs = batch(trainer, [1.0, -1.0], lengths=(1, 3))
     loss, found = gradient(trainer, inputs)

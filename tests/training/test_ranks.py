@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
 
 
-def train(out, ranks, policy, small):
+def train(out: Any, ranks: Any, policy: Any, small: Any) -> Any:
     made = small.settings(
         out,
         optim={"prompts": 3, "steps": 2, "updates": 1, "micro_batch": 6},
@@ -55,7 +56,7 @@ def train(out, ranks, policy, small):
     return [json.loads((out / f"rank{rank}.json").read_text()) for rank in range(ranks)]
 
 
-def test_two_ranks_do_what_one_does(tiny_policy, tmp_path, small):
+def test_two_ranks_do_what_one_does(tiny_policy: Any, tmp_path: Any, small: Any) -> None:
     (alone,) = train(tmp_path / "one", 1, tiny_policy, small)
     both = train(tmp_path / "two", 2, tiny_policy, small)
     assert len(alone) == len(both[0]) == len(both[1]) == 2

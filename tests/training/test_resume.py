@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +25,7 @@ ITERATIONS = 8
 TIMES = ("step_time", "time/rollout")
 
 
-def start(folder, small, *before, **changes):
+def start(folder: Any, small: Any, *before: Any, **changes: Any) -> Any:
     made = small.settings(
         folder,
         **{"optim": {"steps": ITERATIONS}, "checkpoints": {"every": 1, "keep": 2}, **changes},
@@ -41,37 +42,39 @@ def start(folder, small, *before, **changes):
     )
 
 
-def finish(process):
+def finish(process: Any) -> Any:
     text, _ = process.communicate(timeout=600)
     assert process.returncode == 0, text
     return text
 
 
-def curve(folder):
+def curve(folder: Any) -> Any:
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
 
 
-def phases(folder):
+def phases(folder: Any) -> Any:
     newest = max(folder.glob("checkpoints/*/complete.json"), key=lambda p: p.stat().st_mtime)
     return json.loads(newest.read_text())
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory, small):
+def undisturbed(tmp_path_factory: Any, small: Any) -> Any:
     folder = tmp_path_factory.mktemp("runs") / "undisturbed"
     finish(start(folder, small))
     return folder
 
 
-def test_a_run_says_something_at_every_step(undisturbed):
+def test_a_run_says_something_at_every_step(undisturbed: Any) -> None:
     rows = curve(undisturbed)
     assert [row["iteration"] for row in rows] == list(range(ITERATIONS))
     assert len({row["reward"] for row in rows}) == ITERATIONS
     assert len({row["loss"] for row in rows}) == ITERATIONS
 
 
-def test_killed_at_any_moment_it_goes_on_to_the_same_end(undisturbed, tmp_path, small):
+def test_killed_at_any_moment_it_goes_on_to_the_same_end(
+    undisturbed: Any, tmp_path: Any, small: Any
+) -> None:
     folder = tmp_path / "killed"
     kills = 0
     while kills < 10:
@@ -95,8 +98,8 @@ def test_killed_at_any_moment_it_goes_on_to_the_same_end(undisturbed, tmp_path, 
 
 
 def test_told_to_end_it_keeps_a_checkpoint_and_asks_to_be_started_again(
-    undisturbed, tmp_path, small
-):
+    undisturbed: Any, tmp_path: Any, small: Any
+) -> None:
     folder = tmp_path / "preempted"
     every = {"checkpoints": {"every": 100, "keep": 2}}
     process = start(folder, small, **every)
@@ -110,7 +113,9 @@ def test_told_to_end_it_keeps_a_checkpoint_and_asks_to_be_started_again(
     assert curve(folder) == curve(undisturbed)
 
 
-def test_other_settings_are_refused_and_the_difference_is_shown(undisturbed, small):
+def test_other_settings_are_refused_and_the_difference_is_shown(
+    undisturbed: Any, small: Any
+) -> None:
     changed = small.settings(
         undisturbed,
         optim={"steps": ITERATIONS, "learning_rate": 0.02},
@@ -120,7 +125,7 @@ def test_other_settings_are_refused_and_the_difference_is_shown(undisturbed, sma
         run(changed)
 
 
-def test_a_full_disk_leaves_the_checkpoint_before_it(tmp_path, small):
+def test_a_full_disk_leaves_the_checkpoint_before_it(tmp_path: Any, small: Any) -> None:
     folder = tmp_path / "full"
     process = start(folder, small, "bash", "-c", f"ulimit -f 150; exec {sys.executable} $0 $1")
     text, _ = process.communicate(timeout=600)

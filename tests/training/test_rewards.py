@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-
 import pytest
 
 from bench2robust.agents import Brief, make_agent

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from bench2robust.core.errors import InfrastructureError
 from bench2robust.envs.episode import EpisodeSettings
@@ -10,16 +11,16 @@ CANCELS = 0
 """A training task whose user wants to cancel an order."""
 
 
-def solve(small, running):
+def solve(small: Any, running: Any) -> None:
     small.feed(running, f"find email {small.after(running, 'email')} ;")
     small.feed(running, f"look user {small.after(running, 'user')} ;")
     small.feed(running, f"read order {small.after(running, 'order')} ;")
     reason = small.words_of(running.tokens[: running.prompt]).split()[-2]
-    small.feed(running, f"cancel order {small.after(running, 'order')} {reason} ;")
+    small.feed(running, f"cancel order {small.after(running, 'order')} reason {reason} ;")
     small.feed(running, f"done total {small.after(running, 'total')} ;")
 
 
-def test_an_episode_stops_when_the_user_is_done(small):
+def test_an_episode_stops_when_the_user_is_done(small: Any) -> None:
     running = small.rollout(CANCELS)
     solve(small, running)
     assert running.done
@@ -32,7 +33,7 @@ def test_an_episode_stops_when_the_user_is_done(small):
     assert small.words_of(running.tokens[-6:]).startswith("done total"), "nor is anything shown"
 
 
-def test_only_what_the_policy_wrote_is_marked_as_written(small):
+def test_only_what_the_policy_wrote_is_marked_as_written(small: Any) -> None:
     running = small.rollout(CANCELS)
     small.feed(running, f"find email {small.after(running, 'email')} ;")
     shown = running.tokens[running.prompt :]
@@ -43,7 +44,7 @@ def test_only_what_the_policy_wrote_is_marked_as_written(small):
     assert small.words_of(read) == f"user {small.after(running, 'user')} ;"
 
 
-def test_a_transfer_ends_the_episode(small):
+def test_a_transfer_ends_the_episode(small: Any) -> None:
     running = small.rollout()
     small.feed(running, "transfer ;")
     assert running.done
@@ -51,7 +52,7 @@ def test_a_transfer_ends_the_episode(small):
     assert running.cut == ""
 
 
-def test_a_turn_over_its_budget_is_cut_and_cannot_be_read(small):
+def test_a_turn_over_its_budget_is_cut_and_cannot_be_read(small: Any) -> None:
     running = small.rollout(budgets=Budgets(4, 256))
     small.feed(running, "find email 1 2")
     assert small.words_of(running.tokens[-3:]) == "error unreadable ;"
@@ -59,7 +60,7 @@ def test_a_turn_over_its_budget_is_cut_and_cannot_be_read(small):
     assert running.episode.steps == 1
 
 
-def test_an_episode_over_its_context_is_truncated(small):
+def test_an_episode_over_its_context_is_truncated(small: Any) -> None:
     running = small.rollout(budgets=Budgets(24, 20))
     small.feed(running, "find find find find find find find find find")
     assert running.done
@@ -68,14 +69,14 @@ def test_an_episode_over_its_context_is_truncated(small):
     assert running.episode.ended == ""
 
 
-def test_an_observation_that_does_not_fit_is_cut_and_ends_the_episode(small):
+def test_an_observation_that_does_not_fit_is_cut_and_ends_the_episode(small: Any) -> None:
     running = small.rollout(budgets=Budgets(24, 22))
     small.feed(running, f"find email {small.after(running, 'email')} ;")
     assert len(running.tokens) == 22
     assert running.cut == "context"
 
 
-def test_an_episode_out_of_steps_is_truncated(small):
+def test_an_episode_out_of_steps_is_truncated(small: Any) -> None:
     running = small.rollout(around=EpisodeSettings(alternatives=True, max_steps=2))
     small.feed(running, "find ; find ; find ;")
     assert running.done
@@ -83,10 +84,12 @@ def test_an_episode_out_of_steps_is_truncated(small):
     assert running.written.count(True) == 4
 
 
-def test_what_breaks_around_the_policy_is_a_failure_and_no_reward(monkeypatch, small):
+def test_what_breaks_around_the_policy_is_a_failure_and_no_reward(
+    monkeypatch: Any, small: Any
+) -> None:
     running = small.rollout()
 
-    def broken(call):
+    def broken(call: Any) -> Any:
         raise InfrastructureError("the store is gone")
 
     monkeypatch.setattr(running.episode, "call", broken)
@@ -95,7 +98,7 @@ def test_what_breaks_around_the_policy_is_a_failure_and_no_reward(monkeypatch, s
     assert running.failure == "InfrastructureError: the store is gone"
 
 
-def test_a_number_that_was_never_shown_names_nothing(small):
+def test_a_number_that_was_never_shown_names_nothing(small: Any) -> None:
     running = small.rollout(CANCELS)
     shown = small.after(running, "email")
     other = " ".join(str((int(digit) + 1) % 10) for digit in shown.split())
@@ -103,14 +106,14 @@ def test_a_number_that_was_never_shown_names_nothing(small):
     assert small.words_of(running.tokens[-3:]) == "error refused ;"
 
 
-def test_numbers_depend_on_the_episode_alone(small):
+def test_numbers_depend_on_the_episode_alone(small: Any) -> None:
     first, again = small.rollout(CANCELS), small.rollout(CANCELS)
     assert first.tokens == again.tokens
     other = small.rollout(CANCELS + 1)
     assert small.after(first, "email") != small.after(other, "email")
 
 
-def test_a_blocked_path_shows_as_an_error_and_the_other_one_is_open(small):
+def test_a_blocked_path_shows_as_an_error_and_the_other_one_is_open(small: Any) -> None:
     around = replace(EpisodeSettings(alternatives=True, side="first_called"), scenario="S2")
     for task in range(6):
         running = small.rollout(task, around)

@@ -26,6 +26,7 @@ from bench2robust.training.compact.words import (
     UNREADABLE,
     VERBS,
     product_word,
+    wanted_word,
 )
 
 __all__ = ["DONE", "TOOLS", "CompactView", "products_of"]
@@ -96,11 +97,11 @@ class CompactView:
         words = [*self._field("email", found.emails[0]), *self._field("name", person)]
         if _WISH.search(said):
             reason = next(word for word, text in REASONS.items() if text in said)
-            return [*words, "wish", "cancel", reason, END]
+            return [*words, "wish", "cancel", "reason", reason, END]
         self._wish = "return"
         named = [(said.index(name), word) for word, name in self._words.items() if name in said]
         self.product = min(named)[1]
-        return [*words, "wish", "return", self.product, END]
+        return [*words, "wish", "return", wanted_word(self.product), END]
 
     def action(self, words: Sequence[str]) -> Action | Unreadable:
         """Return what a turn asks for; ``words`` end with ``;`` unless the budget cut them off."""
@@ -127,9 +128,9 @@ class CompactView:
         fields, at = {}, 0
         while at < len(words):
             key = words[at]
-            if key in REASONS:
-                fields["reason"] = REASONS[key]
-                at += 1
+            if key == "reason":
+                fields["reason"] = REASONS[words[at + 1]]
+                at += 2
                 continue
             number = "".join(words[at + 1 : at + 1 + DIGITS])
             if len(number) != DIGITS or not number.isdigit() or key in fields:
@@ -148,7 +149,7 @@ class CompactView:
         words = [verb]
         for key, value in zip(keys, _values(action), strict=True):
             if key == "reason":
-                words.append(next(w for w, text in REASONS.items() if text == value))
+                words += ["reason", next(w for w, text in REASONS.items() if text == value)]
             else:
                 words += self._field(self.product if key == "item" else key, value)
         return [*words, END]

@@ -23,6 +23,7 @@ __all__ = [
     "VERBS",
     "product_word",
     "vocabulary",
+    "wanted_word",
 ]
 
 PAD, BOS, END = "<pad>", "<bos>", ";"
@@ -37,7 +38,7 @@ STATES = {
     "cancelled": "cancelled",
     "return requested": "returning",
 }
-_OTHER = ("wish", "status", "reply", "go_on", "refused", UNREADABLE, ERROR)
+_OTHER = ("wish", "reason", "status", "reply", "go_on", "refused", UNREADABLE, ERROR)
 FIXED_WORDS = tuple(
     dict.fromkeys(
         (
@@ -55,10 +56,20 @@ def product_word(name: str) -> str:
     return name.lower().replace(" ", "_")
 
 
+def wanted_word(product: str) -> str:
+    """Return the word by which a user asks for a product.
+
+    It is another than the product's own, which is the key of its number in results and calls: of
+    two places of one key, a small model does not know which to copy from.
+    """
+    return f"a_{product}"
+
+
 def vocabulary(products: Iterable[str]) -> tuple[str, ...]:
     """Return every word, in the order of the token ids.
 
     Args:
         products: the names of the store's product types.
     """
-    return (*FIXED_WORDS, *sorted(map(product_word, products)))
+    keys = sorted(map(product_word, products))
+    return (*FIXED_WORDS, *keys, *map(wanted_word, keys))
