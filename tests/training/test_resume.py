@@ -127,7 +127,19 @@ def test_other_settings_are_refused_and_the_difference_is_shown(
 
 def test_a_full_disk_leaves_the_checkpoint_before_it(tmp_path: Any, small: Any) -> None:
     folder = tmp_path / "full"
-    process = start(folder, small, "bash", "-c", f"ulimit -f 150; exec {sys.executable} $0 $1")
+    # Weights of 250 kB beside 25 kB of records per iteration: the checkpoint hits the limit first.
+    bigger = {"model": {"scratch": {"hidden": 64, "layers": 1, "heads": 2, "feed_forward": 64}}}
+    process = start(folder, small, **bigger)
+    while "iteration 2 of" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    before = phases(folder)
+    limited = ("bash", "-c", f"ulimit -f 180; exec {sys.executable} $0 $1")
+    process = start(folder, small, *limited, **bigger)
     text, _ = process.communicate(timeout=600)
     assert process.returncode not in (0, REQUEUE)
     assert "cannot be written" in text
+    assert f"the one of iteration {before['iteration']} stands" in text
+    assert phases(folder) == before
+    assert "iteration" in finish(start(folder, small, **bigger))
