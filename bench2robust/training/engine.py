@@ -20,8 +20,11 @@ Key = tuple[str | int, ...]
 class Engine(Protocol):
     """Decodes rollouts until all are done."""
 
-    def play(self, model: nn.Module, rollouts: Sequence[Rollout], keys: Sequence[Key]) -> None:
-        """Decode; each sample depends on its rollout's key and its position, and nothing else."""
+    def play(self, model: nn.Module, rollouts: Sequence[Rollout], keys: Sequence[Key]) -> float:
+        """Decode, and return the seconds that the model took.
+
+        Each sample depends on its rollout's key and its position, and on nothing else.
+        """
 
 
 class LockstepEngine:
@@ -36,8 +39,9 @@ class LockstepEngine:
         self._temperature = temperature
         self._batch = batch
 
-    def play(self, model: nn.Module, rollouts: Sequence[Rollout], keys: Sequence[Key]) -> None:
+    def play(self, model: nn.Module, rollouts: Sequence[Rollout], keys: Sequence[Key]) -> float:
         """Decode the rollouts, one batch after the other."""
+        seconds = 0.0
         bare = getattr(model, "module", model)  # what distributed training wraps
         training = bare.training
         bare.eval()
@@ -45,7 +49,7 @@ class LockstepEngine:
             for start in range(0, len(rollouts), self._batch):
                 part = slice(start, start + self._batch)
                 chosen = keys[part]
-                lockstep(
+                seconds += lockstep(
                     bare,
                     rollouts[part],
                     lambda place, position: uniform(*chosen[place], position),  # noqa: B023
@@ -53,6 +57,7 @@ class LockstepEngine:
                 )
         finally:
             bare.train(training)
+        return seconds
 
 
 def on_device() -> torch.device:

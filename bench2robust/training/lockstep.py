@@ -8,6 +8,7 @@ and an episode that ends leaves the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import torch
@@ -25,8 +26,8 @@ _ALIVE = 0.75
 
 
 @torch.inference_mode()
-def lockstep(model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0) -> None:
-    """Decode until every rollout is done.
+def lockstep(model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0) -> float:
+    """Decode until every rollout is done; return the seconds that the model took.
 
     Args:
         model: a causal language model of transformers, in evaluation mode.
@@ -35,17 +36,21 @@ def lockstep(model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: f
     """
     rows = [place for place, rollout in enumerate(rollouts) if not rollout.done]
     if not rows:
-        return
+        return 0.0
+    seconds = 0.0
     position = min(len(rollouts[place].tokens) for place in rows)
     fed = [rollouts[place].tokens[:position] for place in rows]
     cache = DynamicCache(config=model.config)
     while True:
+        began = perf_counter()
         ids = torch.tensor(fed, device=model.device)
         logits: Any = model(ids, cache=cache, use_cache=True, logits_to_keep=1).logits
-        _advance(rollouts, rows, position, logits[:, -1].float(), draw, temperature)
+        last = logits[:, -1].float().cpu()
+        seconds += perf_counter() - began
+        _advance(rollouts, rows, position, last, draw, temperature)
         alive = [row for row, place in enumerate(rows) if not rollouts[place].done]
         if not alive:
-            return
+            return seconds
         if len(alive) < _ALIVE * len(rows):
             cache.batch_select_indices(torch.tensor(alive, device=model.device))
             rows = [rows[row] for row in alive]

@@ -98,12 +98,15 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         """Play the episodes of the rows at hand and return what TRL wants to know of them."""
         began = perf_counter()
         rollouts = [self.campaign.start(*place) for place in self._places]
-        self._engine.play(self.model_wrapped, rollouts, [self._key(*p) for p in self._places])
+        keys = [self._key(*place) for place in self._places]
+        model_seconds = self._engine.play(self.model_wrapped, rollouts, keys)
         self._scores = [
             self.campaign.score(rollout, self._agent(member), self._mode(member))
             for rollout, (_, member) in zip(rollouts, self._places, strict=True)
         ]
-        self._metrics["train"]["time/rollout"].append(perf_counter() - began)
+        whole = perf_counter() - began
+        self._metrics["train"]["time/rollout"].append(whole)
+        self._metrics["train"]["time/own"].append(whole - model_seconds)
         return {
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
             "completion_ids": [r.tokens[r.prompt :] for r in rollouts],

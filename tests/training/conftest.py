@@ -120,10 +120,11 @@ class Scripted:
     def __init__(self, says: Callable[[Rollout, tuple[Any, ...]], str]) -> None:
         self._says = says
 
-    def play(self, model: Any, rollouts: Sequence[Rollout], keys: Sequence[Any]) -> None:
+    def play(self, model: Any, rollouts: Sequence[Rollout], keys: Sequence[Any]) -> float:
         for running, key in zip(rollouts, keys, strict=True):
             while not running.done:
                 feed(running, self._says(running, key))
+        return 0.0
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 CHILD = Path(__file__).parent / "child.py"
 ROOT = Path(__file__).parents[2]
 ITERATIONS = 8
-TIMES = ("step_time", "time/rollout")
+TIMES = ("step_time", "time/rollout", "time/own")
 
 
 def start(folder: Any, small: Any, *before: Any, **changes: Any) -> Any:
