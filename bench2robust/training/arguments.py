@@ -77,6 +77,8 @@ def _vllm(settings: TrainSettings) -> dict[str, Any]:
         "vllm_max_model_length": rollout.context,
         # The default masks whole long rollouts.
         "vllm_importance_sampling_mode": "token_truncate",
+        # TRL's own limit is for the whole episode; an engine writes one turn at a time.
+        "generation_kwargs": {"max_tokens": rollout.response_tokens},
     }
 
 

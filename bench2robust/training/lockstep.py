@@ -26,7 +26,9 @@ _ALIVE = 0.75
 
 
 @torch.inference_mode()
-def lockstep(model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0) -> float:
+def lockstep(
+    model: Any, rollouts: Sequence[Rollout], draw: Draw, temperature: float = 1.0
+) -> float:
     """Decode until every rollout is done; return the seconds that the model took.
 
     Args:

@@ -53,6 +53,8 @@ class Rollout:
         tokens: prompt, turns and observations so far.
         prompt: how many of them are the prompt.
         written: for each token after the prompt, whether the policy wrote it.
+        logprobs: for each token after the prompt, its log-probability as the engine gave it; 0 for
+            what the policy did not write.
         cut: which limit ended the episode; it is then scored as it stands.
         failure: what went wrong outside the policy; the episode is then not scored.
         done: whether there is nothing more to write.
@@ -63,6 +65,7 @@ class Rollout:
         self.tokens = view.prompt()
         self.prompt = len(self.tokens)
         self.written: list[bool] = []
+        self.logprobs: list[float] = []
         self.cut: Cut = ""
         self.failure = ""
         self.done = False
@@ -70,18 +73,19 @@ class Rollout:
         self._budgets = budgets
         self._turn: list[int] = []
 
-    def accept(self, token: int) -> None:
+    def accept(self, token: int, logprob: float = 0.0) -> None:
         """Take the next token that the policy wrote; at the end of a turn, act."""
-        self._add([token], True)
+        self._add([token], True, logprob)
         self._turn.append(token)
         if self._view.ends(token) or len(self._turn) >= self._budgets.turn:
             self._act()
         if len(self.tokens) >= self._budgets.context:
             self._stop("context")
 
-    def _add(self, tokens: list[int], written: bool) -> None:
+    def _add(self, tokens: list[int], written: bool, logprob: float = 0.0) -> None:
         self.tokens += tokens
         self.written += [written] * len(tokens)
+        self.logprobs += [logprob] * len(tokens)
 
     def _act(self) -> None:
         turn, self._turn = self._turn, []

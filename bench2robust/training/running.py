@@ -36,7 +36,7 @@ from bench2robust.training.checks import check_settings
 from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.comparison import gains, policies_table
 from bench2robust.training.config import TrainSettings
-from bench2robust.training.engine import LockstepEngine, on_device
+from bench2robust.training.engine import Engine, LockstepEngine, TurnEngine, on_device
 from bench2robust.training.examine import MODES, cells, examine, passed
 from bench2robust.training.gate import check_gate, readiness
 from bench2robust.training.iterations import Iterations
@@ -169,7 +169,7 @@ class _Run:
                 self._load(start),
                 self._lexicon.tokenizer(),
                 self._campaign,
-                LockstepEngine(settings.rollout.temperature),
+                self._engine(),
                 journal,
                 phase,
                 checkpoints.folder,
@@ -188,6 +188,10 @@ class _Run:
         journal.finalise()
         if self._first:
             self._keep_final(checkpoints, final)
+
+    def _engine(self) -> Engine:
+        rollout = self._settings.rollout
+        return TurnEngine() if rollout.engine == "vllm" else LockstepEngine(rollout.temperature)
 
     def _keep_final(self, checkpoints: Checkpoints, final: Path) -> None:
         chosen = checkpoints.best() or checkpoints.newest()

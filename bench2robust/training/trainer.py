@@ -22,7 +22,7 @@ from bench2robust.curricula import PhaseState, tally
 from bench2robust.training.advantages import informative, permuted, split_advantages
 from bench2robust.training.arguments import grpo_arguments
 from bench2robust.training.campaign import POLICY, Campaign, Score
-from bench2robust.training.engine import Engine
+from bench2robust.training.engine import Engine, TurnEngine, colocated
 from bench2robust.training.groups import GroupPlan, Member
 from bench2robust.training.journal import Journal
 from bench2robust.training.metrics import iteration_metrics
@@ -74,6 +74,8 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
             rollout_func=lambda prompts, trainer: trainer.roll_out(),
             **more,
         )
+        if isinstance(engine, TurnEngine):
+            engine.generate = colocated(self)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         self._places = self._plan([row["prompt"] for row in inputs])
@@ -111,7 +113,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
             "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
             "env_mask": [list(map(int, r.written)) for r in rollouts],
-            "logprobs": None,
+            "logprobs": [r.logprobs for r in rollouts] if self.use_vllm else None,
             "earned": [score.reward for score in self._scores],
         }
 
