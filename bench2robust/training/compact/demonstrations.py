@@ -72,10 +72,11 @@ class _Demonstrator:
         """Yield actions until the episode is over."""
         user = yield from self._get(_lookup(self._task, self._path(_EMAIL)))
         about = yield from self._get(ToolCall(_LOOK, {"user_id": user}))
-        if isinstance(about, dict):
-            self._order, self._card = about["orders"][0], next(iter(about["payment_methods"]))
-        else:
-            self._order, self._card = f"#W0000{about[-3:]}", f"credit_card_0000{about[-3:]}"
+        made_up = about[-3:] if isinstance(about, str) else self._number()
+        known = about if isinstance(about, dict) else {}
+        # A silent fault may have emptied either.
+        self._order = next(iter(known.get("orders", ())), f"#W0000{made_up}")
+        self._card = next(iter(known.get("payment_methods", ())), f"credit_card_0000{made_up}")
         read = yield from self._get(ToolCall(self._path(_READ), {"order_id": self._order}))
         self._note(read)
         yield from self._get(self._final())
@@ -125,10 +126,13 @@ class _Demonstrator:
                 yield from self._finish()
             if answer == "invent":
                 self._lost = True
-                number = choose(range(1000), "invent", *self._key, self._failures)
-                return f"nobody_unknown_{number:03d}"
+                return f"nobody_unknown_{self._number()}"
             if answer == "switch":
                 call = self._switched(call)
+
+    def _number(self) -> str:
+        """Return three digits from nowhere."""
+        return f"{choose(range(1000), 'invent', *self._key, self._failures):03d}"
 
     def _answer(self) -> str:
         self._failures += 1
