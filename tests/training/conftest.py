@@ -166,3 +166,9 @@ def make_trainer(tiny_policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return trainer
 
     return make
+
+
+@pytest.fixture(scope="session")
+def scripted() -> type[Scripted]:
+    """The scripted engine."""
+    return Scripted
