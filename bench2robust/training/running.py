@@ -115,7 +115,7 @@ class _Run:
 
     def run(self) -> tuple[Table, ...]:
         """Warm start, gate, reinforcement, examination; each is skipped where it is done."""
-        start = warm_start(self._settings, self._campaign, self._lexicon, self._home, self._stop)
+        start = self._start()
         final = self._home / "policy"
         if not final.exists() and self._settings.method != "sft":
             self._pass_gate(start)
@@ -186,8 +186,7 @@ class _Run:
                     f"checkpoint is in {checkpoints.folder}."
                 )
         journal.finalise()
-        if self._first:
-            self._keep_final(checkpoints, final)
+        self._keep_final(checkpoints, final)
 
     def _engine(self) -> Engine:
         rollout = self._settings.rollout
