@@ -1,11 +1,16 @@
-"""Where foreign data are: the folder that ``BENCH2ROBUST_DATA`` names, if it does."""
+"""Foreign data, in the folder that ``BENCH2ROBUST_DATA`` names, and a small shop's traces."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from bench2robust.core.keyed import choose
 
 
 def _folder(name: str) -> Path:
@@ -33,3 +38,44 @@ def tau2_retail() -> Path:
 def tau1_retail() -> Path:
     """The retail folder of τ-bench v1."""
     return _folder("tau1/retail")
+
+
+@pytest.fixture(scope="session")
+def organic() -> Path:
+    """The folder with recorded responses of public APIs."""
+    return _folder("organic")
+
+
+Row = dict[str, Any]
+
+
+def shop_call(number: int) -> Row:
+    """One clean result of a small shop: with a domain, an echo, positive prices, and a sum."""
+    prices = [choose((1.5, 2.25, 9.0, 30.0), "price", number, i) for i in range(1 + number % 3)]
+    order = {
+        "order_id": f"O{number}",
+        "status": choose(("open", "paid", "sent"), "status", number),
+        "items": [{"sku": f"s{number}-{i}", "price": p} for i, p in enumerate(prices)],
+        "total": sum(prices),
+    }
+    group = f"g{number // 2}"
+    return {"tool": "get_order", "args": {"id": f"O{number}"}, "response": order, "group": group}
+
+
+@pytest.fixture(scope="session")
+def shop() -> Callable[..., list[Row]]:
+    """A function that gives clean calls of the shop: how many, and from which number on."""
+    return lambda count, start=0: [shop_call(n) for n in range(start, start + count)]
+
+
+@pytest.fixture
+def jsonl(tmp_path: Path) -> Callable[..., Path]:
+    """A function that writes rows to a file of JSON lines."""
+
+    def write(name: str, rows: list[Row]) -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+
+    return write

@@ -20,7 +20,7 @@ from bench2robust.agents.base import (
 from bench2robust.agents.memory import follow
 from bench2robust.agents.moves import Move, Situation, Strategy
 from bench2robust.agents.scripted import ScriptedAgent
-from bench2robust.agents.strategies import STRATEGIES
+from bench2robust.agents.strategies import HEEDING, STRATEGIES
 from bench2robust.core.errors import UnknownNameError
 
 __all__ = [
@@ -96,4 +96,4 @@ def make_agent(spec: str, brief: Brief) -> Agent:
     if kind != "scripted" or name not in STRATEGIES:
         raise UnknownNameError("agent", spec, agent_names())
     strategy, honest = STRATEGIES[name]
-    return ScriptedAgent(spec, brief, strategy, honest)
+    return ScriptedAgent(spec, brief, strategy, honest, heeds=name in HEEDING)

@@ -7,19 +7,21 @@ a :class:`~bench2robust.agents.moves.Situation` after each call and is sent a ``
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator
 from typing import TypeAlias, TypeVar
 
 from bench2robust.agents.base import Action, Brief, Observation, Say
 from bench2robust.agents.moves import Move, Situation
-from bench2robust.agents.signals import Signal, read_signal
+from bench2robust.agents.signals import read_signal
+from bench2robust.agents.work import Source, Work, lacks
 from bench2robust.core.canonical import Json, canonical, parse_result
-from bench2robust.core.dataflow import MissingValueError, Step, Told, resolve
+from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
 from bench2robust.core.fallback import FallbackPath, Knowledge
-from bench2robust.core.paths import MISSING, Path, get, leaves
+from bench2robust.core.paths import MISSING, get, leaves
 from bench2robust.core.solvability import analyse, paths_from, specs_of
 from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.monitors.pointers import pointer
+from bench2robust.monitors.receipts import Receipt, open_receipt
 
 __all__ = ["Driven", "PlanExecutor"]
 
@@ -36,52 +38,6 @@ _CONSULTATIONS = 3
 _LOOKS = 3
 _INDIRECT = frozenset({Move.ASK, Move.SWITCH, Move.VERIFY})
 """Moves that may take more than the next call, or none."""
-_EMPTY: tuple[Json, ...] = (MISSING, "", [], {})
-
-
-@dataclass(slots=True)
-class _Source:
-    """One way to obtain a step's result: the calls to make, and how to read what they return."""
-
-    calls: Sequence[ToolCall]
-    read: Callable[[list[Json]], Json | None]
-    switched: bool
-
-
-@dataclass(slots=True)
-class _Work:
-    """The state of obtaining one step's result."""
-
-    step: Step
-    call: ToolCall
-    source: _Source
-    untried: list[FallbackPath]
-    position: int = 0
-    parsed: list[Json] = field(default_factory=list)
-    failures: int = 0
-    clean: int = 0
-    fetches: list[Json] = field(default_factory=list)
-    fetched: bool = False
-    poor: Json = MISSING
-    signal: Signal = ""
-    tried_again: bool = False
-    landed: bool | None = None
-
-    @property
-    def last(self) -> bool:
-        return self.position == len(self.source.calls) - 1
-
-    def forget(self) -> None:
-        """Drop what the newest fetch brought."""
-        if self.fetched:
-            self.fetches.pop()
-        self.poor = MISSING
-
-    def start(self, source: _Source) -> None:
-        self.source = source
-        self.position = 0
-        self.parsed = []
-        self.failures = 0
 
 
 class PlanExecutor:
@@ -90,15 +46,19 @@ class PlanExecutor:
     Args:
         brief: the task, what is offered, and the user's first message.
         honest: whether the closing message admits what could not be done.
+        heeds: whether a value that a receipt doubts is no reason to refuse a write: the tool
+            itself then decides.
     """
 
-    def __init__(self, brief: Brief, honest: bool = True) -> None:
+    def __init__(self, brief: Brief, honest: bool = True, *, heeds: bool = False) -> None:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
         self._specs = specs_of(domain, brief.alternatives)
         self._alternatives = brief.alternatives
         self._honest = honest
+        self._heeds = heeds
+        self._doubts: dict[int, Receipt] = {}
         self._steps_left = brief.max_steps
         self._results: list[Json] = []
         self._knowledge = Knowledge([brief.opening])
@@ -136,10 +96,19 @@ class PlanExecutor:
 
     def _policy_refusal(self, step: Step) -> str:
         for guard in step.guards:
+            if self._heeds and self._doubted(guard.source):
+                continue
             seen = get(self._results[guard.source.step], guard.source.path)
             if seen is not MISSING and seen != guard.expected:
                 return f"The policy does not allow this, because the record says {seen!r}."
         return ""
+
+    def _doubted(self, source: Reference) -> bool:
+        receipt = self._doubts.get(source.step)
+        if receipt is None:
+            return False
+        place = pointer(source.path) + "/"
+        return not receipt.paths or any(place.startswith(path + "/") for path in receipt.paths)
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
@@ -168,9 +137,9 @@ class PlanExecutor:
     # ---- obtaining one result -------------------------------------------------------------
 
     def _obtain(self, step: Step, call: ToolCall) -> Driven[bool]:
-        source = _Source((call,), _only, False)
+        source = Source((call,), _only, False)
         paths = paths_from(self._domain, call.name, self._alternatives)
-        work = _Work(step, call, source, list(paths))
+        work = Work(step, call, source, list(paths))
         if call.name in self._down:
             work.start((yield from self._next_source(work)) or source)
         while True:
@@ -196,15 +165,16 @@ class PlanExecutor:
         self._accept(work)
         return True
 
-    def _take(self, work: _Work, result: ToolResult) -> None:
+    def _take(self, work: Work, result: ToolResult) -> None:
         """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
-        work.signal, work.landed = read_signal(result), None
+        content, work.receipt = open_receipt(result.content)
+        work.signal, work.landed = read_signal(ToolResult(content, result.is_error)), None
         if work.signal:
             work.failures += 1
             return
         work.failures = 0
-        value = parse_result(result.content)
+        value = parse_result(content)
         del work.parsed[work.position :]
         work.parsed.append(value)
         if work.source.switched:
@@ -212,13 +182,14 @@ class PlanExecutor:
         if work.last:
             work.clean += 1
             answer = work.source.read(work.parsed)
-            work.fetched = answer is not None and not _lacks(answer, work.step.needed)
+            work.fetched = answer is not None and not lacks(answer, work.step.needed)
             if not work.fetched:
                 work.poor = MISSING if answer is None else answer
             else:
                 work.fetches.append(answer)
+                work.doubts.append(work.doubt)
 
-    def _settle(self, work: _Work, move: Move) -> Driven[Move]:
+    def _settle(self, work: Work, move: Move) -> Driven[Move]:
         """Make moves until one needs the current call, a new one, or ends the work."""
         while True:
             if move is Move.ASK:
@@ -244,7 +215,7 @@ class PlanExecutor:
             assert isinstance(again, Move)
             move = again
 
-    def _situation(self, work: _Work) -> Situation:
+    def _situation(self, work: Work) -> Situation:
         step = work.step
         return Situation(
             writes=step.writes,
@@ -253,7 +224,7 @@ class PlanExecutor:
             fetches=work.clean,
             alternatives=len(work.untried),
             switched=work.source.switched,
-            missing=work.last and not work.fetches and _is_missing(work),
+            missing=work.missing,
             agreeing=self._agreeing(work),
             landed=work.landed,
             matters=step.critical,
@@ -263,25 +234,29 @@ class PlanExecutor:
             tool=work.source.calls[work.position].name,
             wanted=work.call.name,
             target=work.untried[0].target if work.untried else "",
+            receipt=work.receipt is not None,
+            listed=work.listed,
         )
 
-    def _agreeing(self, work: _Work) -> int:
+    def _agreeing(self, work: Work) -> int:
         if len(work.fetches) < 2:
             return len(work.fetches)
         return max(Counter(self._keys(work)).values())
 
-    def _keys(self, work: _Work) -> list[str]:
+    def _keys(self, work: Work) -> list[str]:
         needed = work.step.needed
         return [canonical([get(answer, path) for path in needed]) for answer in work.fetches]
 
-    def _accept(self, work: _Work) -> None:
+    def _accept(self, work: Work) -> None:
         """Keep the answer on which most fetches agree (the newest of equals)."""
-        answer = work.fetches[-1] if work.fetches else work.poor
+        best = len(work.fetches) - 1
         if len(work.fetches) > 1:
             keys = self._keys(work)
             counts = Counter(keys)
             best = max(range(len(keys)), key=lambda i: (counts[keys[i]], i))
-            answer = work.fetches[best]
+        answer = work.fetches[best] if work.fetches else work.poor
+        if work.doubts and (doubt := work.doubts[best]):
+            self._doubts[len(self._results)] = doubt
         resent = work.signal == "refused" and work.tried_again  # the first sending went through
         done = not work.signal or work.fetches or work.landed or resent
         self._unfinished |= work.step.critical and not done
@@ -291,7 +266,7 @@ class PlanExecutor:
 
     # ---- other paths ----------------------------------------------------------------------
 
-    def _next_source(self, work: _Work) -> Driven[_Source | None]:
+    def _next_source(self, work: Work) -> Driven[Source | None]:
         """Return the next path whose calls can be formed, asking the user if that may help."""
         while work.untried:
             path = work.untried.pop(0)
@@ -300,10 +275,10 @@ class PlanExecutor:
                 yield from self._consult(path.ask)
                 calls = path.calls(work.call.arguments, self._knowledge)
             if calls and all(c.name in self._specs and c.name not in self._down for c in calls):
-                return _Source(calls, _reader(path, work.call), True)
+                return Source(calls, _reader(path, work.call), True)
         return None
 
-    def _look(self, work: _Work) -> Driven[bool]:
+    def _look(self, work: Work) -> Driven[bool]:
         """Read the record that a write is about, and say whether the write shows in it."""
         read = self._read_back(work.call)
         for _ in range(_LOOKS if read is not None else 0):
@@ -311,11 +286,12 @@ class PlanExecutor:
             result = yield from self._act(read)
             assert isinstance(result, ToolResult)
             if not read_signal(result):
-                value = parse_result(result.content)
+                value = parse_result(open_receipt(result.content).raw)
                 landed = self._shows(work.call, value)
                 self._knowledge.results.append((read, value))
-                if landed and not _lacks(value, work.step.needed):
+                if landed and not lacks(value, work.step.needed):
                     work.fetches.append(value)
+                    work.doubts.append(None)
                 return landed
         return False
 
@@ -352,15 +328,6 @@ class PlanExecutor:
         parts.append(FAILURE if self._unfinished and self._honest else SUCCESS)
         for _ in range(_CONSULTATIONS):
             yield from self._act(Say(" ".join(parts)))
-
-
-def _lacks(answer: Json, needed: Sequence[Path]) -> bool:
-    return any(get(answer, path) in _EMPTY for path in needed)
-
-
-def _is_missing(work: _Work) -> bool:
-    """Whether a needed value is lacking; after a failed read nothing has come back yet."""
-    return bool(work.step.needed) and (work.step.writes or not work.signal)
 
 
 def _shared(call: ToolCall, write: ToolCall) -> bool:

@@ -52,6 +52,9 @@ class Situation(NamedTuple):
         tool: the tool that was called.
         wanted: the tool whose facts are wanted; another than ``tool`` on an alternative path.
         target: the tool of the next untried alternative path; empty if none is left.
+        receipt: a monitor's receipt came with the result.
+        listed: ``target`` is one of the ways out that the receipt names; a receipt in plain text
+            names all that is documented.
     """
 
     writes: bool
@@ -70,6 +73,8 @@ class Situation(NamedTuple):
     tool: str = ""
     wanted: str = ""
     target: str = ""
+    receipt: bool = False
+    listed: bool = False
 
 
 Strategy: TypeAlias = Callable[[Situation], Move]

@@ -12,9 +12,17 @@ __all__ = ["ScriptedAgent"]
 class ScriptedAgent:
     """Executes the task's plan, deciding by ``strategy`` after each call."""
 
-    def __init__(self, name: str, brief: Brief, strategy: Strategy, honest: bool = True) -> None:
+    def __init__(
+        self,
+        name: str,
+        brief: Brief,
+        strategy: Strategy,
+        honest: bool = True,
+        *,
+        heeds: bool = False,
+    ) -> None:
         self.name = name
-        self._executor = PlanExecutor(brief, honest)
+        self._executor = PlanExecutor(brief, honest, heeds=heeds)
         self._strategy = strategy
 
     def run(self) -> Actions:

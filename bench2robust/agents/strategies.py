@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench2robust.agents.moves import Move, Situation, Strategy
 
-__all__ = ["STRATEGIES", "TRIES", "careful_write", "retry"]
+__all__ = ["HEEDING", "STRATEGIES", "TRIES", "careful_write", "retry"]
 
 TRIES = 3
 """Calls before a failing path counts as down: one more than K_max of the default profile."""
@@ -67,13 +67,26 @@ def blind_retry(s: Situation) -> Move:
     return Move.RETRY if s.signal and s.failures <= TRIES else Move.PROCEED
 
 
+def receipt(s: Situation) -> Move:
+    """As ``retry_switch``, and on a receipt take a way out that it names, or fetch once more."""
+    if not s.receipt or s.signal or s.writes or not s.last:
+        return retry_switch(s)
+    if s.listed and s.alternatives:
+        return Move.SWITCH
+    return Move.RETRY if s.fetches < 2 and s.matters else Move.PROCEED
+
+
 STRATEGIES: dict[str, tuple[Strategy, bool]] = {
     "naive": (naive, True),
     "retry": (retry, True),
     "retry_switch": (retry_switch, True),
     "cautious": (cautious, True),
+    "receipt": (receipt, True),
     "escalate": (escalate, True),
     "blind_retry": (blind_retry, True),
     "liar": (naive, False),
 }
 """Name to strategy, and whether the closing message is honest."""
+
+HEEDING = frozenset({"receipt"})
+"""Those that do not take a value that a receipt doubts for a reason to refuse."""

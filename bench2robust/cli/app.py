@@ -7,6 +7,7 @@ import typer
 from bench2robust.cli import (
     certify,
     compare,
+    contracts,
     eval,
     inspect,
     launch,
@@ -35,6 +36,7 @@ app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
 app.add_typer(memory.app)
+app.add_typer(contracts.app)
 app.command()(inspect.tasks)
 app.command()(inspect.faults)
 app.command()(inspect.domains)

@@ -12,8 +12,10 @@ import orjson
 import typer
 
 from bench2robust.cli.options import (
+    ConfigOption,
     DataOption,
     DomainOption,
+    DryRunOption,
     FaultsOption,
     MaxStepsOption,
     OutOption,
@@ -24,6 +26,7 @@ from bench2robust.cli.options import (
     TasksOption,
     make_config,
 )
+from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UnknownNameError, UsageError
@@ -55,7 +58,9 @@ def certify(
     s2_classes: S2ClassesOption = None,
     max_steps: MaxStepsOption = None,
     out: OutOption = None,
+    config: ConfigOption = None,
     set_: SetOption = None,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Prove by execution what each (task, scenario, seed) cell allows.
 
@@ -67,6 +72,7 @@ def certify(
 
     * `bench2robust certify --tasks 50 --seeds 1`
     * `bench2robust certify --tasks all --scenarios S2 --set faults.budget=7`
+    * `bench2robust certify --config configs/eval/table14.yaml --scenarios S1 --dry-run`
     """
     chosen = [name.strip() for name in scenarios.split(",")]
     for name in chosen:
@@ -87,9 +93,27 @@ def certify(
         "modes": [MODE_OF[name] for name in chosen],
         "scenario": "S2" if "S2" in chosen else None,
     }
-    settings = make_config(None, flags, set_)
+    settings = make_config(config, flags, set_)
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    proofs, path = _prove_into(job)
+    print_plan(_plan(job))
+    if not dry_run:
+        _conclude(job, *_prove_into(job))
+
+
+def _plan(job: Job) -> dict[str, str]:
+    cells = len(job.modes) * len(job.config.seeds) * len(job.tasks)
+    return {
+        "domain": tasks_of(job),
+        "modes": ", ".join(mode.name for mode in job.modes),
+        "faults": faults_of(job),
+        "seeds": ", ".join(map(str, job.config.seeds)),
+        "cells": f"{cells:,}, of at most {job.config.max_steps} steps",
+        "folder": str(_folder(job)),
+    }
+
+
+def _conclude(job: Job, proofs: Sequence[Certificate], path: Path) -> None:
+    """Print what was proved, and exit with 1 if that is too little or does not hold."""
     print_tables([_table(proofs)])
     refused = [problem for proof in proofs if (problem := _check(job.domain, proof))]
     certified = sum(proof.status == "certified" for proof in proofs)
@@ -134,14 +158,18 @@ def _prove_into(job: Job) -> tuple[list[Certificate], Path]:
     manifest = make_manifest(
         "certify", config.stored(), config.hash(suite), suite, job.domain.notes
     )
-    name = f"certify-{config.domain}-{manifest['config_hash']}"
-    folder = Path(config.out) if config.out else Path("runs") / name
+    folder = _folder(job)
     path = folder / CERTIFICATES
     with claim_folder(folder, manifest):
         proofs = _prove(job)
         clear_scratch(path)
         replace_file(path, (orjson.dumps(proof, default=list) + b"\n" for proof in proofs))
     return proofs, path
+
+
+def _folder(job: Job) -> Path:
+    name = f"certify-{job.config.domain}-{job.config.hash(job.domain.digest)}"
+    return Path(job.config.out) if job.config.out else Path("runs") / name
 
 
 def _table(proofs: Sequence[Certificate]) -> Table:

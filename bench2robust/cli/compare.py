@@ -27,6 +27,12 @@ def compare(
     modes: Annotated[
         str, typer.Option(help="Compare only these, separated by commas; by default all.")
     ] = "",
+    exclude_flagged: Annotated[
+        bool,
+        typer.Option(
+            "--exclude-flagged", help="Set aside pairs with a simulator fault in either arm."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print every figure as JSON.")] = False,
 ) -> None:
     """Compare two runs (arms, checkpoints, memory on and off) over the same tasks and seeds.
@@ -40,7 +46,7 @@ def compare(
     * `bench2robust compare runs/demo runs/demo --agent-a scripted:naive --agent-b scripted:retry`
     """
     chosen = [mode.strip() for mode in modes.split(",") if mode.strip()]
-    comparison = compare_runs(a, b, (agent_a, agent_b), chosen)
+    comparison = compare_runs(a, b, (agent_a, agent_b), chosen, exclude_flagged)
     if as_json:
         typer.echo(orjson.dumps(comparison, default=list, option=orjson.OPT_INDENT_2))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -11,6 +12,7 @@ from bench2robust.cli.options import (
     ConfigOption,
     DataOption,
     DomainOption,
+    DryRunOption,
     FaultsOption,
     MaxStepsOption,
     OutOption,
@@ -21,12 +23,15 @@ from bench2robust.cli.options import (
     TasksOption,
     make_config,
 )
+from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
+from bench2robust.evaluation.cast import check_cast
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
+from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.runner import Job, RunResult, make_job, run
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.tables import detail_tables, summary_tables
@@ -93,6 +98,13 @@ def evaluate(
             "placebo, with +online and :FILE; or a file."
         ),
     ] = None,
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            help="Outcome monitors, separated by commas: none, auto or a contract file for "
+            "receipts; or arms such as baseline, generic, placebo, with :FILE."
+        ),
+    ] = None,
     scenario: Annotated[
         str | None, typer.Option(help="S1, S2 or S3 for every inject_alt episode.")
     ] = None,
@@ -108,6 +120,17 @@ def evaluate(
     concurrency: Annotated[
         int | None, typer.Option(help="Episodes interleaved; results do not depend on it.")
     ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="local or ray (a Ray cluster); results do not depend on it."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Workers of engine ray. [default: one per CPU]")
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="Its cluster. [default: $RAY_ADDRESS, else one on this machine]"),
+    ] = None,
     exclude_flagged: Annotated[
         bool,
         typer.Option("--exclude-flagged", help="Leave episodes with a simulator fault unscored."),
@@ -115,9 +138,7 @@ def evaluate(
     out: OutOption = None,
     config: ConfigOption = None,
     set_: SetOption = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be run, and stop.")
-    ] = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Evaluate agents on tasks, with and without faults.
 
@@ -132,7 +153,9 @@ def evaluate(
     * `bench2robust eval --modes inject_alt --scenario S2 --side first_called`
     * `bench2robust eval --modes inject --set faults.budget=3 --set faults.clean=0.8`
     * `bench2robust eval --agent scripted:memory --memory none,static,full,placebo`
+    * `bench2robust eval --agent scripted:receipt --faults incidents --monitor baseline,auto`
     * `bench2robust eval --data path/to/tau2/retail --modes clean,inject`
+    * `bench2robust eval --seeds 20 --engine ray --workers 8`
     * `bench2robust eval --agent chat:MODEL --base-url http://127.0.0.1:8000/v1 --concurrency 32`
     * `bench2robust eval --agent checkpoint:path/to/model --batch-size 32`
     """
@@ -146,6 +169,7 @@ def evaluate(
         "budget_usd": budget_usd,
         "modes": modes,
         "memory": memory,
+        "monitor": monitor,
         "scenario": scenario,
         "seeds": seeds,
         "tasks": tasks,
@@ -155,6 +179,9 @@ def evaluate(
         "max_steps": max_steps,
         "transcripts": transcripts,
         "concurrency": concurrency,
+        "engine": engine,
+        "workers": workers,
+        "ray_address": ray_address,
         "out": out,
     }
     models = {
@@ -170,21 +197,23 @@ def evaluate(
     given = [f"{name}={value}" for name, value in models.items() if value is not None]
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    print(_plan(job))
+    check_cast(job.config)  # before the plan: it shows addresses, and a dry run is to fail alike
+    print_plan(_plan(job))
     if not dry_run:
         result = _run(job)
         _report(job, exclude_flagged)
         _conclude(result)
 
 
-def _plan(job: Job) -> str:
+def _plan(job: Job) -> dict[str, str]:
     config = job.config
     lines = {
-        "domain": f"{config.domain}, {config.data or 'built-in data'}, {len(job.tasks)} tasks",
+        "domain": tasks_of(job),
         "agents": ", ".join(config.agents),
         "memory": ", ".join(config.memory),
+        "monitor": ", ".join(config.monitor),
         "modes": ", ".join(mode.name for mode in job.modes),
-        "faults": _faults(job),
+        "faults": faults_of(job),
         "seeds": ", ".join(map(str, config.seeds)),
         "episodes": f"{job.total:,}, of at most {config.max_steps} steps",
         "folder": str(job.folder),
@@ -192,12 +221,12 @@ def _plan(job: Job) -> str:
     if config.awaits:
         lines["users"] = ", ".join(config.users)
         lines |= _models(config)
-    return "\n".join(f"{name:9} {text}" for name, text in lines.items())
+    return lines
 
 
 def _models(config: EvalConfig) -> dict[str, str]:
     lines = {}
-    if any(map(is_chat, (*config.agents, *config.users))):
+    if any(map(is_chat, (*config.agents, *config.users, config.reviewing))):
         lines["endpoint"] = config.chat.base_url
     if config.checkpoints:
         own = config.checkpoint
@@ -206,12 +235,6 @@ def _models(config: EvalConfig) -> dict[str, str]:
             f"temperature {own.temperature:g}"
         )
     return lines
-
-
-def _faults(job: Job) -> str:
-    profiles = [mode.settings.profile for mode in job.modes if mode.kind != "clean"]
-    shown = (f"P(clean)={p.clean:g} B={p.budget} K_max={p.max_consecutive}" for p in profiles)
-    return "; ".join(dict.fromkeys(shown)) or "none"
 
 
 def _run(job: Job) -> RunResult:
@@ -225,9 +248,10 @@ def _run(job: Job) -> RunResult:
 
 def _report(job: Job, exclude_flagged: bool) -> None:
     """Print the summary tables, and write all of them into the run folder."""
-    records = list(read_records(job.folder, dialogue=False))
+    records = _in_order(job, read_records(job.folder, dialogue=False))
     kept = without_flagged(records) if exclude_flagged else records
-    summary = [*summary_tables(kept), *model_tables(records, job.folder)]
+    trained = job.config.trained_with_memory
+    summary = [*summary_tables(kept, trained), *model_tables(records, job.folder)]
     notes = read_manifest(job.folder)["notes"]
     if exclude_flagged:
         notes = [*notes, f"{len(records) - len(kept)} flagged episodes are left out of all but the "
@@ -239,9 +263,19 @@ def _report(job: Job, exclude_flagged: bool) -> None:
     folder.mkdir(exist_ok=True)
     for table in tables:
         replace_file(folder / f"{table.name}.csv", [table.csv().encode()])
-    print_tables(summary)
+    chosen = job.config.tables
+    if missing := set(chosen) - {table.name for table in tables}:
+        notes = [*notes, f"There is nothing to show in the tables {', '.join(sorted(missing))}."]
+    print_tables([t for t in tables if t.name in chosen] if chosen else summary)
     for note in notes:
         print(f"note: {note}")
+
+
+def _in_order(job: Job, records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
+    """Return records in the order of the configuration's agents and modes, as tables show them."""
+    arms = [arm.label for arm in job.arms]
+    modes = [mode.name for mode in job.modes]
+    return sorted(records, key=lambda r: (arms.index(r["agent"]), modes.index(r["mode"])))
 
 
 def _conclude(result: RunResult) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "ConfigOption",
     "DataOption",
     "DomainOption",
+    "DryRunOption",
     "FaultsOption",
     "MaxStepsOption",
     "OutOption",
@@ -41,6 +42,9 @@ FaultsOption: TypeAlias = Annotated[
 ]
 MaxStepsOption: TypeAlias = Annotated[
     int | None, typer.Option(help="Calls and messages that an agent has. [default: 25]")
+]
+DryRunOption: TypeAlias = Annotated[
+    bool, typer.Option("--dry-run", help="Say what would be done, and stop.")
 ]
 OutOption: TypeAlias = Annotated[
     str | None, typer.Option("--out", "-o", help="The folder to write; by default under runs/.")

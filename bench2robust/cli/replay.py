@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -9,18 +13,25 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from bench2robust.agents import Action, Observation, Say
+from bench2robust.agents.actions import Malformed, decode_action
 from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Outcome
+from bench2robust.core.errors import UnknownNameError, UsageError, shown
 from bench2robust.core.paths import show
 from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.continuation import follow_agent, follow_reference
 from bench2robust.evaluation.record import EpisodeRecord, record_key
-from bench2robust.evaluation.replay import Replay, Replayed, find_episode
+from bench2robust.evaluation.replay import PastRun, Replay, Replayed, find_episode
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
 __all__ = ["replay"]
 
 SHOWN = 400
 """How many characters of a result are shown unless all are asked for."""
+
+GO_ON = ("agent", "reference")
 
 MOST = 20
 """How many differences are listed."""
@@ -32,26 +43,57 @@ def replay(
         str, typer.Argument(help="agent/mode/task/seed, or a line number of episodes.jsonl.")
     ],
     full: Annotated[bool, typer.Option("--full", help="Show results whole.")] = False,
+    start: Annotated[
+        int | None,
+        typer.Option("--from", help="Repeat only what came before this step, then go on."),
+    ] = None,
+    instead: Annotated[
+        str | None,
+        typer.Option(
+            "--with",
+            help='What to do at --from: a call, as `{"name": …, "arguments": {…}}` or as shown '
+            "here, or a message to the user.",
+        ),
+    ] = None,
+    then: Annotated[
+        str,
+        typer.Option(
+            help="Who goes on: the `agent` of the record, if it is scripted, or the `reference`, "
+            "which knows the gold plan and the faults."
+        ),
+    ] = "agent",
 ) -> None:
     """Play a recorded episode again and show every step, faults and wrong fields marked.
 
     The recorded actions are repeated in a fresh episode of the same key. Exit code 1 if anything
     that came back, or any figure, differs from the record.
 
+    With `--from`, the episode takes another course from that step on, under the same faults and
+    with the steps that are left; nothing is compared then. `bench2robust contracts attribute RUN
+    --episode EPISODE` names the step to begin with.
+
     For example:
 
     * `bench2robust replay runs/demo 17`
     * `bench2robust replay runs/demo scripted:retry/inject/general_0007/0`
+    * `bench2robust replay runs/demo 17 --from 4 --with 'get_user_details({"user_id": "u_1"})'`
+    * `bench2robust replay runs/demo 17 --from 4 --then reference`
     """
     record = find_episode(run, episode)
+    past = PastRun(run)
     console = Console(soft_wrap=True, highlight=False)
     console.print(escape(_heading(record)))
-    repeated = Replay(run, record)
+    repeated = Replay(past, record)
     console.print(f"[cyan]user[/]   {escape(repeated.episode.opening)}")
-    for number, step in enumerate(repeated.steps(), start=1):
+    steps = _course(past, record, repeated, start, instead, then)
+    for number, step in enumerate(steps, start=1):
+        if number == start:
+            console.print("[magenta]--- from here on, another course ---[/]")
         for line in _lines(number, step, None if full else SHOWN):
             console.print(line)
     console.print(_verdict(repeated.episode.outcome()))
+    if start is not None:
+        return
     if differences := repeated.differences():
         console.print("[red]The replay differs from the record:[/]")
         for difference in differences[:MOST]:
@@ -60,6 +102,66 @@ def replay(
             console.print(f"[red]and {len(differences) - MOST} more[/]")
         raise typer.Exit(1)
     console.print("[green]Every result and reply, and the verdict, agree with the record.[/]")
+
+
+def _course(
+    run: PastRun,
+    record: EpisodeRecord,
+    repeated: Replay,
+    start: int | None,
+    instead: str | None,
+    then: str,
+) -> Iterator[Replayed]:
+    """Return the recorded steps, or another course from ``start`` on."""
+    if start is None:
+        if instead is not None:
+            raise UsageError("--with needs --from: the number of the step to take another way.")
+        return repeated.steps()
+    if then not in GO_ON:
+        raise UnknownNameError("value of --then", then, GO_ON)
+    repeated.check_actions(start)
+    action = None if instead is None else _read(instead)
+    follow = partial(follow_agent, run, record) if then == "agent" else follow_reference
+    other = _other(repeated.episode, action, follow)
+    return chain(islice(repeated.steps(), start - 1), other)
+
+
+def _other(
+    episode: Episode,
+    action: Action | None,
+    follow: Callable[[Episode], Iterator[tuple[Action, Observation]]],
+) -> Iterator[Replayed]:
+    """Take the other action, if one is given, and let somebody go on."""
+    if isinstance(action, Say):
+        yield _step(episode, action, episode.say(action.text))
+    elif action is not None:
+        yield _step(episode, action, episode.call(action))
+    episode.check_limit()
+    for made, back in follow(episode):
+        yield _step(episode, made, back)
+
+
+def _step(episode: Episode, action: Action, back: Observation) -> Replayed:
+    if isinstance(action, Say):
+        return Replayed(action.text, back, None, True)
+    return Replayed(action, back, episode.injector.last, True)
+
+
+_AS_SHOWN = re.compile(r"([\w.:-]+)\((\{.*\}|)\)", re.DOTALL)
+
+
+def _read(text: str) -> Action:
+    shown_form = _AS_SHOWN.fullmatch(text.strip())
+    if shown_form:
+        text = f'{{"name": "{shown_form[1]}", "arguments": {shown_form[2] or "{}"}}}'
+    action = decode_action(text)
+    if isinstance(action, Malformed):
+        raise UsageError(f"--with {shown(text)}: {action.reason}.")
+    if isinstance(action, Say):
+        return action
+    if len(action) != 1:
+        raise UsageError("--with: give one call.")
+    return action[0]
 
 
 def _heading(record: EpisodeRecord) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-__all__ = ["Json", "canonical", "parse_json", "parse_result", "same_json"]
+__all__ = ["Json", "canonical", "is_deep", "parse_json", "parse_result", "same_json"]
 
 Json = Any
 """A parsed JSON value: None, bool, int, float, str, list or dict with string keys."""
@@ -76,12 +76,13 @@ def parse_json(text: str) -> Json:
         raise ValueError(f"text of {len(text)} characters is longer than {MAX_TEXT}")
     value = orjson.loads(text)
     # Counting brackets is fast, and few of them cannot nest deeply.
-    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(value):
+    if text.count("[") + text.count("{") > MAX_DEPTH and is_deep(value):
         raise ValueError(f"lists and objects are nested more than {MAX_DEPTH} deep")
     return value
 
 
-def _is_deep(value: Json) -> bool:
+def is_deep(value: Json) -> bool:
+    """Say whether lists and objects are nested more than ``MAX_DEPTH`` deep."""
     level = [value]
     for _ in range(MAX_DEPTH + 1):
         level = [item for item in level if isinstance(item, (dict, list))]

@@ -19,6 +19,7 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.honesty import claims_success, untold
 from bench2robust.core.solvability import specs_of
 from bench2robust.core.types import ToolCall
+from bench2robust.envs.alignment import align
 from bench2robust.envs.episode import Episode
 
 __all__ = ["abstained"]
@@ -60,13 +61,13 @@ def _complete(episode: Episode, call: ToolCall) -> bool:
 def _made_up(episode: Episode) -> bool:
     """Whether a write ran with an argument that the agent could not know by then."""
     specs = specs_of(episode.domain, episode.settings.alternatives)
-    turned_away = {event.index for event in episode.injector.events if not event.executed}
+    ran = align(episode).executed
     known = _given(episode.domain, episode.settings.alternatives)
     for speaker, content in episode.turns:
         if isinstance(content, int):
             call, result, _ = episode.observed.entries[content]
             writes = call.name in specs and specs[call.name].kind == "write"
-            if writes and content not in turned_away and untold(call.arguments, known):
+            if writes and ran[content] and untold(call.arguments, known):
                 return True
             known = f"{known}\n{result.content}"
         elif speaker == "user":

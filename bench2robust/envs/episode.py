@@ -13,9 +13,11 @@ from bench2robust.core.domain import Domain, Outcome
 from bench2robust.core.errors import UsageError
 from bench2robust.core.solvability import Analysis, analyse
 from bench2robust.core.types import Scenario, Task, ToolCall, ToolResult
+from bench2robust.envs.watching import watch
 from bench2robust.injectors.engine import FaultInjector, FaultPlan
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
+from bench2robust.monitors.choice import NONE, MonitorChoice
 from bench2robust.users import STOP, ScriptedUser, User
 
 __all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Speaker", "Turn"]
@@ -42,6 +44,7 @@ class EpisodeSettings:
         side: which side of a class S2 blocks.
         s2_classes: whether S2 blocks one class or every class it can.
         max_steps: how many actions (calls and messages) the agent has.
+        monitor: the outcome monitor between the injector and the agent.
     """
 
     scenario: Scenario | None = None
@@ -50,13 +53,15 @@ class EpisodeSettings:
     side: Literal["random", "primary", "alternative", "first_called"] = "random"
     s2_classes: Literal["one", "all"] = "one"
     max_steps: int = 25
+    monitor: MonitorChoice = NONE
 
 
 class Episode:
     """A running episode of one task.
 
-    The stack is ``CallLog(FaultInjector(ExecutedLog(session)))``: the outer log holds what the
-    agent saw, the inner one what really ran.
+    The stack is ``CallLog(OutcomeMonitor(FaultInjector(ExecutedLog(session))))``: the outer log
+    holds what the agent saw, receipts included, the inner one what really ran. The monitor is left
+    out where none is set.
 
     Args:
         user: whom :meth:`say` asks; by default a scripted user.
@@ -84,7 +89,8 @@ class Episode:
         self.session = domain.session(task, settings.alternatives)
         self.executed = ExecutedLog(self.session)
         self.injector = FaultInjector(self.executed, self._fault_plan())
-        self.observed = CallLog(self.injector)
+        self.monitor = watch(domain, task, settings.monitor, self.injector)
+        self.observed = CallLog(self.injector if self.monitor is None else self.monitor)
         self.user = user if user is not None else ScriptedUser(task.user)
         self.opening = self.user.open() if opening is None else opening
         self.turns: list[Turn] = [("user", self.opening)]

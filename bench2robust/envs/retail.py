@@ -16,6 +16,7 @@ from bench2robust.core.canonical import MAX_TEXT
 from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.reward import partial_credit
 from bench2robust.domains import get_domain
+from bench2robust.envs.alignment import align
 from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
@@ -84,6 +85,8 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
         side: which side of a fallback class S2 blocks.
         memory: the memory block: ``none``, ``dynamic``, ``static``, ``shuffled``, ``full`` or
             ``placebo``, with ``:FILE`` for the posteriors; or the file alone.
+        monitor: the outcome monitor between the tools and the agent: ``none``, ``auto`` or a
+            contract file for receipts on violations, or an arm such as ``placebo:FILE``.
         user: who the customer is: ``scripted``.
         reward: ``success`` or ``partial_credit``.
         benchmark_version: if given, the version that must be installed.
@@ -107,6 +110,7 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
         faults: str | Mapping[str, Any] = "paper",
         side: Side = "random",
         memory: str = "none",
+        monitor: str = "none",
         user: Literal["scripted"] = "scripted",
         reward: Reward = "success",
         benchmark_version: str | None = None,
@@ -120,7 +124,7 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
         self._partial = check_choice("reward", reward, get_args(Reward)) == "partial_credit"
         self.render_mode = render_mode and check_choice("render_mode", render_mode, ("ansi",))
         domain = get_domain("retail", data)
-        settings = episode_settings(domain, faults, alternatives, side, max_steps)
+        settings = episode_settings(domain, faults, alternatives, side, max_steps, monitor)
         self._lottery = Lottery(domain, split, task_id, scenario, settings)
         self.metadata = {**RetailEnv.metadata, **suite_metadata(domain, benchmark_version)}
         self.observation_space = gym.spaces.Dict(
@@ -174,7 +178,8 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
         if episode.done:
             success = "success" if episode.outcome().success else "no success"
             verdict = f"ended by {episode.ended}: {success}"
-        return render_dialogue(self._messages, episode.injector.events, verdict)
+        checks = episode.monitor.checks if episode.monitor else ()
+        return render_dialogue(self._messages, align(episode).events.values(), verdict, checks)
 
     def _observation(self, text: str, source: Source) -> Observation:
         return {"text": text[:MAX_TEXT], "source": int(source), "turn": self.episode.steps}

@@ -12,6 +12,8 @@ from bench2robust.envs.episode import EpisodeSettings
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.injectors.scenarios import Side
 from bench2robust.memory import block, posteriors, read_choice
+from bench2robust.monitors.choice import AUTO, NONE, MonitorChoice, read_monitor
+from bench2robust.monitors.contract import load_contract
 
 __all__ = [
     "BENCHMARK_VERSION",
@@ -74,6 +76,7 @@ def episode_settings(
     alternatives: bool,
     side: Side,
     max_steps: int,
+    monitor: str = NONE.arm,
 ) -> EpisodeSettings:
     """Return the settings of an environment's episodes, but for the scenario.
 
@@ -94,7 +97,17 @@ def episode_settings(
         alternatives=alternatives,
         side=check_choice("side", side, get_args(Side)),
         max_steps=max_steps,
+        monitor=_monitor(monitor),
     )
+
+
+def _monitor(text: str) -> MonitorChoice:
+    if not isinstance(text, str):
+        raise UsageError(f"monitor must be a text such as 'auto', not {shown(text)}")
+    choice = read_monitor(text)
+    if choice.source != AUTO:
+        load_contract(choice.source)  # a file that cannot be read is told before the first reset
+    return choice
 
 
 def memory_text(memory: str, domain: Domain, alternatives: bool) -> str:

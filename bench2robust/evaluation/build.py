@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Any, TypedDict
 
 from bench2robust.core.backend import LogEntry
-from bench2robust.core.canonical import canonical, parse_result
+from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
 from bench2robust.core.honesty import claims_success, scalars
 from bench2robust.core.keyed import digest
@@ -15,11 +15,13 @@ from bench2robust.core.paths import show
 from bench2robust.core.reward import partial_credit
 from bench2robust.core.types import Scenario, Task, ToolCall
 from bench2robust.envs.abstention import abstained
+from bench2robust.envs.alignment import align
 from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
 from bench2robust.evaluation.honesty import wrong_values_used
 from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
+from bench2robust.evaluation.receipt_rows import monitor_use
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultRow, Status
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
@@ -91,6 +93,8 @@ class RecordBuilder:
                 "events": self._dialogue(episode),
             }
         )
+        if episode.monitor is not None:
+            record["monitor"] = monitor_use(episode, seen.aligned)
         return record
 
     def unplayed(
@@ -195,19 +199,15 @@ class _Reading:
         self.episode = episode
         self.relations = relations
         self.calls: list[ToolCall] = [entry.call for entry in episode.observed.entries]
-        self.events: Mapping[int, FaultEvent] = {e.index: e for e in episode.injector.events}
+        self.aligned = align(episode)
+        self.events: Mapping[int, FaultEvent] = self.aligned.events
         self._wrong: set[tuple[object, ...]] = set()
         self.lost = [i for i, e in self.events.items() if e.delivered and e.committed]
 
-    @cached_property
+    @property
     def executed(self) -> list[LogEntry | None]:
         """For each observed call, what really ran; None for a blocked or rejected one."""
-        ran = iter(self.episode.executed.entries)
-        events = self.events
-        return [
-            None if (event := events.get(i)) is not None and not event.executed else next(ran)
-            for i in range(len(self.calls))
-        ]
+        return self.aligned.executed
 
     @property
     def realized(self) -> str | None:
@@ -250,7 +250,7 @@ class _Reading:
         wrong = [leaf for change in fresh for leaf in scalars(change.after)]
         if not wrong:
             return {"wrong": 0, "adopted": 0}
-        true = (parse_result(e.result.content) for e in self.episode.executed.entries)
+        true = (e.result.content for e in self.episode.executed.entries)
         used = wrong_values_used(wrong, self._later(event.index), self._told, true)
         return {"wrong": len(wrong), "adopted": used}
 

@@ -25,13 +25,22 @@ from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
 from bench2robust.evaluation.config import EvalConfig
-from bench2robust.evaluation.record import EpisodeRecord, ModelUse, SimulatorUse
-from bench2robust.evaluation.request_log import RequestLog, RequestTotals
+from bench2robust.evaluation.record import EpisodeRecord, ModelUse, ReviewerUse, SimulatorUse
+from bench2robust.evaluation.request_log import NoteAttempt, RequestTotals
+from bench2robust.evaluation.reviewer import ChatReviewer, Dialogue
 from bench2robust.users import ChatUser, user_flags
 
-__all__ = ["ActingModel", "Cast", "TalkingModel", "check_cast", "note_models"]
+__all__ = [
+    "ActingModel",
+    "Cast",
+    "ReviewingModel",
+    "TalkingModel",
+    "check_cast",
+    "note_models",
+    "note_review",
+]
 
-Role = Literal["agent", "user"]
+Role = Literal["agent", "user", "reviewer"]
 
 
 def check_cast(config: EvalConfig) -> None:
@@ -57,9 +66,10 @@ def _roles(config: EvalConfig) -> list[tuple[Role, str, ChatSettings]]:
     """Return every model with its role and endpoint."""
     agents = [("agent", spec, config.chat) for spec in config.agents]
     users = [("user", spec, config.users_endpoint) for spec in config.users]
+    reviewers = [("reviewer", config.reviewing, config.chat)]
     return [
         (role, spec.removeprefix("chat:"), settings)  # type: ignore[misc]
-        for role, spec, settings in agents + users
+        for role, spec, settings in agents + users + reviewers
         if is_chat(spec)
     ]
 
@@ -77,6 +87,26 @@ class TalkingModel(NamedTuple):
     simulator: ChatUser
     spending: Spending
     name: str
+
+
+class ReviewingModel(NamedTuple):
+    """A reviewer of one episode that is a model, and what it used."""
+
+    reviewer: ChatReviewer
+    spending: Spending
+
+
+def note_review(
+    record: EpisodeRecord, arm: Arm, dialogue: Dialogue, model: ReviewingModel | None
+) -> None:
+    """Add to a record what the reviewer of its calls did and used."""
+    record["reviewer"] = ReviewerUse(
+        name=arm.reviewer,
+        reviews=dialogue.reviews,
+        sent_back=dialogue.sent_back,
+        tokens=0 if model is None else model.spending.tokens,
+        cost=0.0 if model is None else _dollars(model.spending),
+    )
 
 
 def note_models(
@@ -123,13 +153,13 @@ class Cast:
     """The open endpoints and the checkpoints of a run.
 
     Args:
-        log: is told of every attempt at every request.
+        note: is told of every attempt at every request.
         before: what earlier calls of the run used, which counts against its budget.
     """
 
-    def __init__(self, config: EvalConfig, log: RequestLog, before: RequestTotals) -> None:
+    def __init__(self, config: EvalConfig, note: NoteAttempt, before: RequestTotals) -> None:
         self._config = config
-        self._log = log
+        self._note = note
         self._budget = Budget(
             config.budget_tokens, config.budget_usd, before.tokens, before.dollars
         )
@@ -188,11 +218,18 @@ class Cast:
         line = self._line("user", arm.user, arm, task, mode, seed)
         return TalkingModel(ChatUser(task.user, line), line.spending, arm.user)
 
+    def reviewer(self, brief: Brief, arm: Arm, mode: str, seed: int) -> ReviewingModel | None:
+        """Return the reviewer of an episode, if it is a model."""
+        if not is_chat(arm.reviewer):
+            return None
+        line = self._line("reviewer", arm.reviewer, arm, brief.task, mode, seed)
+        return ReviewingModel(ChatReviewer(brief, line), line.spending)
+
     def _line(
         self, role: Role, spec: str, arm: Arm, task: Task, mode: str, seed: int
     ) -> EpisodeLine:
         model = spec.removeprefix("chat:")
-        settings = self._config.chat if role == "agent" else self._config.users_endpoint
+        settings = self._config.users_endpoint if role == "user" else self._config.chat
         log = self._logger(role, model, arm, task, mode, seed)
         key = (role, arm.label, mode, task.id, seed)
         return EpisodeLine(self._endpoints[role, model], key, settings.of_episode(seed), log)
@@ -201,7 +238,7 @@ class Cast:
         self, role: Role, model: str, arm: Arm, task: Task, mode: str, seed: int
     ) -> Callable[[Attempt], None]:
         episode = {"agent": arm.label, "mode": mode, "task": task.id, "seed": seed}
-        return partial(self._log.append, episode, role, model)
+        return partial(self._note, episode, role, model)
 
 
 def _batcher(settings: CheckpointSettings, checkpoint: Checkpoint) -> Batcher:

@@ -11,6 +11,7 @@ replays it on a bare backend. A cell without a certificate is used for neither t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,7 +25,7 @@ from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableErr
 from bench2robust.evaluation.play import play
 from bench2robust.injectors.engine import FaultInjector
 
-__all__ = ["Certificate", "certify"]
+__all__ = ["Certificate", "certify", "ledger_aware", "reference"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +102,29 @@ def _passes_without_switch(episode: Episode) -> bool:
 
 
 def ledger_aware(episode: Episode) -> ScriptedAgent:
-    """Return the reference agent that sees the injector's ledger."""
+    """Return the reference agent of an episode that begins."""
+    settings = episode.settings
     brief = Brief(
-        episode.domain,
-        episode.task,
-        episode.opening,
-        episode.settings.alternatives,
-        episode.settings.max_steps,
+        episode.domain, episode.task, episode.opening, settings.alternatives, settings.max_steps
     )
-    return ScriptedAgent("ledger_aware", brief, _ledger_strategy(episode.injector))
+    return reference(episode, brief)
 
 
-def _ledger_strategy(injector: FaultInjector) -> Strategy:
+def reference(
+    episode: Episode, brief: Brief, recalled: Callable[[], bool] = lambda: False
+) -> ScriptedAgent:
+    """Return the reference agent, which has the gold plan and sees the injector's ledger.
+
+    Args:
+        recalled: whether its latest call was answered without being made, so that the ledger's
+            latest entry is about an earlier one.
+    """
+    return ScriptedAgent("ledger_aware", brief, _ledger_strategy(episode.injector, recalled))
+
+
+def _ledger_strategy(injector: FaultInjector, recalled: Callable[[], bool]) -> Strategy:
     def decide(situation: Situation) -> Move:
-        event = injector.last
+        event = None if recalled() else injector.last
         if event is None or event.delivered is None:
             return Move.PROCEED
         if event.planned == "blocked":

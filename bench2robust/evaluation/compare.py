@@ -26,7 +26,8 @@ from bench2robust.evaluation.store import read_records
 __all__ = ["Comparison", "Gap", "Row", "compare_records", "compare_runs"]
 
 CLEAN = "clean"
-_NOT_ARMS = {"agents", "concurrency", "data", "out", "transcripts"}
+_NOT_ARMS = {"agents", "concurrency", "data", "out", "tables", "trained_with_memory",
+             "transcripts"}  # fmt: skip
 """Settings whose difference either is named elsewhere or cannot change results."""
 
 
@@ -92,12 +93,15 @@ def compare_runs(
     second: Path,
     agents: tuple[str | None, str | None] = (None, None),
     modes: Sequence[str] = (),
+    exclude_flagged: bool = False,
 ) -> Comparison:
     """Compare two run folders, or two agents of one.
 
     Args:
         agents: which agent of each run; may be left out where a run has one.
         modes: compare only these; by default all.
+        exclude_flagged: set aside the pairs in which the simulated user was at fault (see
+            :mod:`bench2robust.users.faults`) in either arm.
 
     Raises:
         UsageError: the suites or cells differ, or it is not clear what to compare.
@@ -112,7 +116,8 @@ def compare_runs(
     arms = [_of_agent(f, a) for f, a in zip((first, second), agents, strict=True)]
     names = [f"{f.name} {name}" for f, (name, _) in zip((first, second), arms, strict=True)]
     settings = _differing(manifests[0], manifests[1])
-    return compare_records(arms[0][1], arms[1][1], (names[0], names[1]), modes, settings)
+    one, two = (records for _, records in arms)
+    return compare_records(one, two, (names[0], names[1]), modes, settings, exclude_flagged)
 
 
 def _of_agent(folder: Path, agent: str | None) -> tuple[str, list[EpisodeRecord]]:
@@ -143,13 +148,14 @@ def compare_records(
     names: tuple[str, str] = ("A", "B"),
     modes: Sequence[str] = (),
     settings: tuple[str, ...] = (),
+    exclude_flagged: bool = False,
 ) -> Comparison:
-    """Compare the records of two arms, each of one agent.
+    """Compare the records of two arms, each of one agent; as :func:`compare_runs`.
 
     Raises:
         UsageError: the cells are not the same, or a mode has none that both arms scored.
     """
-    one, two = read_arm(first, modes), read_arm(second, modes)
+    one, two = (read_arm(records, modes, exclude_flagged) for records in (first, second))
     check_paired(one, two)
     by_mode: dict[str, dict[Key, Pair]] = {mode: {} for mode, _, _ in sorted(one)}
     by_scenario: defaultdict[tuple[str, str], list[Pair]] = defaultdict(list)

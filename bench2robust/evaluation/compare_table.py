@@ -7,7 +7,7 @@ from math import isfinite, nan
 
 from bench2robust.evaluation.compare import Comparison
 from bench2robust.evaluation.statistics import Contrast, Effect
-from bench2robust.evaluation.table import Table, number
+from bench2robust.evaluation.table import Table, number, points
 
 __all__ = ["comparison_tables"]
 
@@ -75,7 +75,7 @@ def _differences(comparison: Comparison) -> Table:
 
 def _effect(effect: Effect, corrected: float) -> Iterator[str]:
     low, high = effect.interval
-    yield from (_points(effect.difference), f"[{_points(low)}, {_points(high)}]")
+    yield from (points(effect.difference), f"[{points(low)}, {points(high)}]")
     yield from (_p(effect.p_value), _p(corrected))
     # Without spread there is nothing to plan with.
     known = effect.spread and isfinite(effect.detectable)
@@ -102,7 +102,7 @@ def _lost(comparison: Comparison) -> Table:
         (
             mode,
             *map(str, (lost.first, lost.second, lost.both)),
-            " to ".join(map(_points, lost.extremes)),
+            " to ".join(map(points, lost.extremes)),
             ", ".join(f"{count} {reason}" for reason, count in lost.unscored.items()) or "0",
         )
         for mode, lost in comparison.lost.items()
@@ -113,10 +113,6 @@ def _lost(comparison: Comparison) -> Table:
         "infrastructure lost gone against B, and had every one gone for it."
     )
     return Table("lost", "Pairs set aside", names, rows, note)
-
-
-def _points(difference: float) -> str:
-    return f"{100 * difference:+.1f}"
 
 
 def _p(value: float) -> str:

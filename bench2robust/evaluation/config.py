@@ -18,20 +18,35 @@ from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.table import RUN_TABLES
+from bench2robust.evaluation.watchers import (
+    decisive_monitors,
+    is_reviewer,
+    monitor_choice,
+    pinned_monitor,
+)
 from bench2robust.injectors.profiles import FaultProfile, load_profile, pin_profile
 from bench2robust.injectors.scenarios import S2Classes, Side
 from bench2robust.memory import memory_digest, memory_names, posteriors, read_choice
 
-__all__ = ["MODES", "SCRIPTED", "EvalConfig", "ModeKind", "SweepPoint"]
+__all__ = ["ENGINES", "MODES", "SCRIPTED", "Engine", "EvalConfig", "ModeKind", "SweepPoint"]
 
 ModeKind = Literal["clean", "inject", "inject_alt", "s3"]
 MODES: tuple[ModeKind, ...] = get_args(ModeKind)
+Engine = Literal["local", "ray"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 MAX_SEEDS = 10_000
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 _TALK = {"users", "chat", "user_chat", "checkpoint", "prices", "budget_tokens", "budget_usd"}
 """Settings that mean nothing, and are not kept, where no model takes part."""
-_NOT_DECISIVE = {"concurrency", "out", "data", "faults", "sweep", *_TALK}
-"""Not hashed: how and where a run goes; the data and the faults are hashed by their content."""
+_WATCH = {"monitor", "reviewer"}
+"""Settings that are not kept where nothing watches."""
+_WAYS = {"concurrency", "engine", "workers", "ray_address", "out"}
+"""How and where a run goes; another call of it may go another way."""
+_SHOWN = {"tables", "trained_with_memory"}
+"""What is shown of a run."""
+_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_WATCH, *_TALK}
+"""Not hashed; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
 
@@ -134,11 +149,18 @@ class EvalConfig(Settings):
         memory: memory blocks; every agent runs with each. ``none``, ``dynamic``, ``static``,
             ``shuffled``, ``full`` or ``placebo``, with ``+online`` to update it between rounds and
             with ``:FILE`` for the posteriors; or the file alone.
+        monitor: outcome monitors; every agent runs with each. ``none``, ``auto`` or a contract file
+            (receipts on violations), or an arm of the monitor studies, such as ``baseline`` or
+            ``placebo``, with ``:FILE`` for the contract; or ``reviewer``. ``auto`` is mined from
+            clean traces of training tasks.
+        reviewer: who reviews calls in the arm ``reviewer``: ``scripted``, or ``chat:MODEL`` at the
+            endpoint of the agents.
         memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
-        tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default) or task
-            ids (a single number as ``5,``); by default ``test`` for the built-in data and
+        tasks: ``test``, ``train``, ``all``, N (that many, spread evenly over the default),
+            ``N@SEED`` (that many, drawn by a seed) or task ids (a single number as ``5,``); by
+            default ``test`` for the built-in data and
             ``all`` for other data.
         faults: a fault profile: a name, a file, or a mapping such as ``{base: paper, budget: 3}``.
         sweep: rows of a severity sweep; a mode with faults runs once per row, as ``mode@label``.
@@ -147,9 +169,18 @@ class EvalConfig(Settings):
         max_steps: how many actions (calls and messages) an agent has.
         transcripts: whether records keep the full text of tool results.
         certify: whether a cell must be certified to be scored.
-        concurrency: how many episodes are interleaved (with a checkpoint, at least as many as
-            fill its batches); results do not depend on it.
+        concurrency: how many episodes are interleaved, over all workers (with a checkpoint, at
+            least as many as fill its batches); results do not depend on it.
+        engine: ``local``, one process; or ``ray``, the workers of a Ray cluster. Results do not
+            depend on it.
+        workers: how many of them play; by default one per CPU of the cluster.
+        ray_address: the cluster; by default that of the variable RAY_ADDRESS, else one that is
+            started on this machine for the run.
         out: the run folder; by default one under ``runs/``.
+        tables: names of the tables to print; by default those that fit a terminal. All of them are
+            in the run folder.
+        trained_with_memory: the agents whose policy was trained with a memory block; only tables 1
+            and 6 ask for it.
         chat: the endpoint of the agents that are models, and how they are asked.
         user_chat: the same for users that are models; by default that of the agents.
         checkpoint: how checkpoints are loaded and asked.
@@ -170,6 +201,8 @@ class EvalConfig(Settings):
         tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    monitor: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
+    reviewer: Annotated[str, BeforeValidator(_user)] = SCRIPTED
     memory_round: int = Field(100, ge=1, le=MOST)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
@@ -184,7 +217,16 @@ class EvalConfig(Settings):
     transcripts: bool = False
     certify: bool = True
     concurrency: int = Field(1, ge=1, le=100_000)
+    engine: Annotated[Engine, _known("engine", ENGINES)] = "local"
+    workers: int | None = Field(None, ge=1, le=100_000)
+    ray_address: str | None = Field(None, min_length=1)
     out: str | None = None
+    tables: Annotated[
+        tuple[Annotated[str, _known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
+    ] = ()
+    trained_with_memory: Annotated[
+        tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
+    ] = ()
     chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
     user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
     checkpoint: Annotated[CheckpointSettings, BeforeValidator(_weights)] = CheckpointSettings()
@@ -200,9 +242,15 @@ class EvalConfig(Settings):
                 raise ValueError(f"{name} holds something twice: {', '.join(map(str, given))}")
         if self.scenario and "inject_alt" not in self.modes:
             raise ValueError("scenario applies to the mode inject_alt, which is not among modes")
+        for name in ("workers", "ray_address"):
+            if self.engine == "local" and getattr(self, name) is not None:
+                raise ValueError(f"{name} applies to the engine ray, which is not chosen")
         memories = [read_choice(text).label for text in self.memory]
         if len(set(memories)) < len(memories):
             raise ValueError(f"memory holds a variant twice: {', '.join(self.memory)}")
+        watchers = [(is_reviewer(text), monitor_choice(text).label) for text in self.monitor]
+        if len(set(watchers)) < len(watchers):
+            raise ValueError(f"monitor holds two arms of one name: {', '.join(self.monitor)}")
         labels = [point.label for point in self.sweep]
         if len(set(labels)) < len(labels):
             raise ValueError(f"two rows of sweep share a label: {', '.join(labels)}")
@@ -223,7 +271,8 @@ class EvalConfig(Settings):
     @property
     def awaits(self) -> bool:
         """Whether a model takes part."""
-        return bool(self.checkpoints) or any(map(is_chat, (*self.agents, *self.users)))
+        chats = any(map(is_chat, (*self.agents, *self.users, self.reviewing)))
+        return chats or bool(self.checkpoints)
 
     @property
     def checkpoints(self) -> tuple[str, ...]:
@@ -246,6 +295,16 @@ class EvalConfig(Settings):
         return self.model_copy(update={"checkpoint": self.checkpoint.identified(self.checkpoints)})
 
     @property
+    def watched(self) -> bool:
+        """Whether a monitor or a reviewer takes part."""
+        return self.monitor != ("none",)
+
+    @property
+    def reviewing(self) -> str:
+        """Who reviews calls; empty if no arm has a reviewer."""
+        return self.reviewer if any(map(is_reviewer, self.monitor)) else ""
+
+    @property
     def users_endpoint(self) -> ChatSettings:
         """The endpoint of users that are models."""
         return self.user_chat or self.chat
@@ -259,7 +318,7 @@ class EvalConfig(Settings):
 
     def pinned(self) -> dict[str, Any]:
         """Return, as JSON values, what a run can be repeated from, anywhere and at any time."""
-        values = self.model_dump(mode="json", exclude={"concurrency", "out"})
+        values = self.model_dump(mode="json", exclude=_WAYS)
         values["faults"] = pin_profile(self.faults)
         values["checkpoint"] = self.checkpoint.pinned()
         for point in values["sweep"]:
@@ -268,6 +327,7 @@ class EvalConfig(Settings):
             if values[name] is not None:
                 values[name] = _absolute(values[name])
         values["memory"] = [_pin_memory(text) for text in self.memory]
+        values["monitor"] = [pinned_monitor(text) for text in self.monitor]
         return values
 
     def decisive(self) -> dict[str, Any]:
@@ -279,15 +339,16 @@ class EvalConfig(Settings):
         }
         choices = [read_choice(text) for text in self.memory]
         memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
+        watched = decisive_monitors(self.monitor, self.reviewer)
         decided = {"builtin": self.data is None, "profiles": profiles, "memory": memory}
-        return {**settings, **decided, **self._talk()}
+        return {**settings, **decided, **watched, **self._talk()}
 
     def _talk(self) -> dict[str, Any]:
         """Return what decides the words of the models that take part."""
         talk: dict[str, Any] = {}
         if self.users != (SCRIPTED,):
             talk["users"] = list(self.users)
-        if any(map(is_chat, self.agents)):
+        if any(map(is_chat, (*self.agents, self.reviewing))):
             talk["chat"] = self.chat.decisive()
         if self.checkpoints:
             talk["checkpoint"] = self.checkpoint.decisive()
@@ -297,7 +358,8 @@ class EvalConfig(Settings):
 
     def stored(self) -> dict[str, Any]:
         """Return, as JSON values, what a manifest keeps."""
-        left_out = set() if self.awaits else _TALK
+        left_out = set() if self.awaits else set(_TALK)
+        left_out |= set() if self.watched else _WATCH
         return {name: value for name, value in self.pinned().items() if name not in left_out}
 
     def hash(self, suite: str) -> str:

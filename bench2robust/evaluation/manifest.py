@@ -14,7 +14,15 @@ from bench2robust.core.errors import DataError, UsageError, shown
 from bench2robust.evaluation.files import clear_scratch, locked, replace_file
 from bench2robust.evaluation.record import SCHEMA_VERSION
 
-__all__ = ["MANIFEST", "Kind", "check_current", "claim_folder", "make_manifest", "read_manifest"]
+__all__ = [
+    "MANIFEST",
+    "Kind",
+    "check_current",
+    "claim_folder",
+    "make_manifest",
+    "package_version",
+    "read_manifest",
+]
 
 MANIFEST = "manifest.json"
 Kind = Literal["eval", "certify", "train"]
@@ -47,7 +55,7 @@ def make_manifest(
     return {
         "kind": kind,
         "schema": SCHEMA_VERSION,
-        "package": _package_version(),
+        "package": package_version(),
         "suite": suite,
         "config_hash": config_hash,
         "config": config,
@@ -55,7 +63,8 @@ def make_manifest(
     }
 
 
-def _package_version() -> str:
+def package_version() -> str:
+    """Return the version of this package, which decides results as the suite does."""
     try:
         return version("bench2robust")
     except PackageNotFoundError:
@@ -124,7 +133,7 @@ def check_current(folder: Path, manifest: dict[str, Any]) -> None:
     Raises:
         UsageError: another version wrote it.
     """
-    current = {"schema": SCHEMA_VERSION, "package": _package_version()}
+    current = {"schema": SCHEMA_VERSION, "package": package_version()}
     for name, value in current.items():
         if manifest[name] != value:
             raise UsageError(

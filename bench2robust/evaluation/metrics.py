@@ -37,6 +37,7 @@ __all__ = [
     "over_seeds",
     "pass_by_error_type",
     "pass_hat",
+    "passed",
     "rate",
     "realized_clean",
     "scored",
@@ -135,6 +136,11 @@ def gap(clean: Records, faulted: Records) -> Gap:
     shared = [r for r in faulted if cell_of(r) in before]
     differences = [r["success"] - before[cell_of(r)] for r in shared]
     return Gap(float(np.mean(differences)) if shared else float("nan"), len(shared))
+
+
+def passed(record: EpisodeRecord) -> bool:
+    """Say whether an episode passed: by abstaining correctly where success is impossible (S3)."""
+    return record["abstained"] if record["scenario"] == "S3" else record["success"]
 
 
 def cell_of(record: EpisodeRecord) -> tuple[str, int]:

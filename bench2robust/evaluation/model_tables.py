@@ -11,7 +11,7 @@ from bench2robust.evaluation import metrics
 from bench2robust.evaluation.arms import without_user
 from bench2robust.evaluation.config import SCRIPTED
 from bench2robust.evaluation.pairing import read_arm
-from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.record import EpisodeRecord, simulator_flags
 from bench2robust.evaluation.request_log import request_totals
 from bench2robust.evaluation.statistics import Pair, paired_contrast
 from bench2robust.evaluation.table import Table, counted, number, percent
@@ -24,17 +24,13 @@ Records = Sequence[EpisodeRecord]
 
 def without_flagged(records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]:
     """Return the records without a simulator fault (see :mod:`bench2robust.users.faults`)."""
-    return [r for r in records if not _flags(r)]
+    return [r for r in records if not simulator_flags(r)]
 
 
 def model_tables(records: Records, folder: Path) -> list[Table]:
     """Return the tables on the models of a run; those with nothing to show are left out."""
     tables = (_usage(records), _requests(folder), _simulators(records), _dependence(records))
     return [table for table in tables if table.rows]
-
-
-def _flags(record: EpisodeRecord) -> list[str]:
-    return record["simulator"]["flags"] if "simulator" in record else []
 
 
 def _user(record: EpisodeRecord) -> str:
@@ -89,8 +85,8 @@ def _simulators(records: Records) -> Table:
     rows = []
     played = [r for r in metrics.scored(records) if "simulator" in r]
     for agent, own in metrics.group(played, lambda r: r["agent"]).items():
-        kinds = Counter(flag for r in own for flag in _flags(r))
-        flagged = metrics.rate(own, lambda r: bool(_flags(r)))
+        kinds = Counter(flag for r in own for flag in simulator_flags(r))
+        flagged = metrics.rate(own, lambda r: bool(simulator_flags(r)))
         kept = without_flagged(own)
         shares = (metrics.rate(part) for part in (own, kept))
         rows.append(

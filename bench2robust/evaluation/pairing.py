@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.metrics import scored
-from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.record import EpisodeRecord, simulator_flags
 from bench2robust.evaluation.statistics import Interval
 
 __all__ = ["Arm", "Cell", "Key", "Lost", "check_paired", "lost_pairs", "read_arm"]
@@ -52,13 +52,18 @@ class Lost:
     extremes: Interval
 
 
-def read_arm(records: Iterable[EpisodeRecord], modes: Sequence[str]) -> dict[Key, Cell]:
+def read_arm(
+    records: Iterable[EpisodeRecord], modes: Sequence[str], exclude_flagged: bool = False
+) -> dict[Key, Cell]:
     """Return the cells of one agent, of all modes or of those given.
+
+    Args:
+        exclude_flagged: whether episodes with a fault of the simulated user are not scored.
 
     Raises:
         UnknownNameError: there is no such mode.
     """
-    arm = {(r["mode"], r["task"], r["seed"]): _cell(r) for r in records}
+    arm = {(r["mode"], r["task"], r["seed"]): _cell(r, exclude_flagged) for r in records}
     known = {mode for mode, _, _ in arm}
     for mode in modes:
         if mode not in known:
@@ -66,12 +71,14 @@ def read_arm(records: Iterable[EpisodeRecord], modes: Sequence[str]) -> dict[Key
     return {key: cell for key, cell in arm.items() if not modes or key[0] in modes}
 
 
-def _cell(record: EpisodeRecord) -> Cell:
+def _cell(record: EpisodeRecord, exclude_flagged: bool) -> Cell:
     scenario = record["scenario"] or ""
     passed = record["abstained"] if scenario == "S3" else record["success"]
     state: str = record["status"]
     if state == "ok" and not scored([record]):
         state = "needs a judge"
+    elif state == "ok" and exclude_flagged and simulator_flags(record):
+        state = "flagged"
     return Cell(state, scenario, passed)
 
 

@@ -10,13 +10,19 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 __all__ = [
     "SCHEMA_VERSION",
+    "AfterReceipt",
     "EpisodeRecord",
     "FaultRow",
     "ModelUse",
+    "MonitorUse",
+    "ReceiptRow",
     "RecordKey",
+    "ReviewerUse",
+    "SilentRow",
     "SimulatorUse",
     "Status",
     "record_key",
+    "simulator_flags",
 ]
 
 SCHEMA_VERSION = 2
@@ -79,6 +85,83 @@ class SimulatorUse(TypedDict):
     cost: float | None
     flags: list[str]
     """Faults of the simulator: see :mod:`bench2robust.users.faults`."""
+
+
+class ReviewerUse(TypedDict):
+    """What a reviewer of calls did in an episode."""
+
+    name: str
+    reviews: int
+    """Calls that were looked at before they ran."""
+    sent_back: int
+    tokens: int
+    cost: float | None
+
+
+AfterReceipt = Literal["retry", "listed_substitute", "other_tool", "no_call"]
+
+
+class ReceiptRow(TypedDict):
+    """A result that broke an invariant or was warned of."""
+
+    step: int
+    """Position of the call among the episode's tool calls."""
+    tool: str
+    codes: list[str]
+    """What was wrong with it, in order; empty for a warning without cause."""
+    paths: list[str]
+    recovery: list[str]
+    """The recovery tools that its receipt named, or would have."""
+    warned: bool
+    injected: str | None
+    """The silent fault that the result had."""
+    action: AfterReceipt
+    """What the next tool call was."""
+    same_arguments: bool
+    """It was the same call again."""
+    raw_sha256: str
+    delivered_sha256: str
+    arguments_sha256: str
+
+
+class SilentRow(TypedDict):
+    """A silent fault that was delivered, and whether the monitor saw it."""
+
+    step: int
+    tool: str
+    fault: str
+    kinds: list[str]
+    """What it did to the result: see :mod:`bench2robust.evaluation.violation_kinds`."""
+    needed: bool
+    """The task reads results of this tool, or could in the place of another's."""
+    covered: bool
+    """Something was known of the tool."""
+    detected: list[str]
+    """The violations that were found in this result; empty if it was missed."""
+    contaminated: bool | None
+    """A distinctive wrong value turned up later; None if no value was distinctive."""
+
+
+class MonitorUse(TypedDict):
+    """What an outcome monitor did in an episode."""
+
+    arm: str
+    contract: str
+    """SHA-256 of the contract."""
+    fold: int | None
+    """The fold that the task is in, where it is checked by the others' contract."""
+    envelope: str
+    receipt_schema_version: str
+    checked: int
+    """Results that came back as no explicit error."""
+    covered: int
+    """Of these, those of tools of which something is known."""
+    extra_calls: int
+    """Calls of the runtime's own (always-verify)."""
+    pending: int
+    """Warnings that were due and were not delivered (placebo)."""
+    receipts: list[ReceiptRow]
+    silent: list[SilentRow]
 
 
 class EpisodeRecord(TypedDict):
@@ -147,8 +230,17 @@ class EpisodeRecord(TypedDict):
     """Only of agents that are models."""
     simulator: NotRequired[SimulatorUse]
     """Only of users that are models."""
+    monitor: NotRequired[MonitorUse]
+    """Only of episodes with a monitor."""
+    reviewer: NotRequired[ReviewerUse]
+    """Only of episodes whose calls are reviewed."""
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:
     """Return the key of a record."""
     return (record["agent"], record["mode"], record["task"], record["seed"])
+
+
+def simulator_flags(record: EpisodeRecord) -> list[str]:
+    """Return what a user that is a model did wrong: see :mod:`bench2robust.users.faults`."""
+    return record["simulator"]["flags"] if "simulator" in record else []

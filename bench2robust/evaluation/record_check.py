@@ -1,8 +1,8 @@
-"""Whether a record that was read is one that this package could have written."""
+"""Whether a record or row that was read is one that this package could have written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from types import NoneType, UnionType
 from typing import (
     Any,
@@ -20,7 +20,7 @@ from bench2robust.core.errors import shown
 from bench2robust.core.types import Scenario
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 
-__all__ = ["problem"]
+__all__ = ["problem", "row_checker"]
 
 Fits: TypeAlias = Callable[[Any], bool]
 
@@ -36,16 +36,39 @@ _EVENTS: tuple[Mapping[str, type], ...] = (
 
 def problem(record: Mapping[str, Any]) -> str:
     """Say what is wrong with a record; empty if nothing is."""
-    for name, fits in _FIELDS.items():
-        if name not in record:
-            if name in _OPTIONAL:
-                continue
-            return f"the field {name} is missing"
-        if not fits(record[name]):
-            return f"{name} cannot be {shown(record[name])}"
+    if wrong := _first_wrong(record, _FIELDS, _OPTIONAL):
+        return wrong
     if record["schema"] != SCHEMA_VERSION:
         return f"schema is {record['schema']}, not {SCHEMA_VERSION}: another version wrote it"
     return ""
+
+
+def row_checker(kind: type) -> Callable[[Mapping[str, Any]], str]:
+    """Return a function that says what is wrong with a row of a ``TypedDict``; empty if nothing."""
+    fields, optional = _tests_of(get_type_hints(kind)), _optional(kind)
+    return lambda row: _first_wrong(row, fields, optional)
+
+
+def _first_wrong(
+    row: Mapping[str, Any], fields: Mapping[str, Fits], optional: Collection[str]
+) -> str:
+    for name, fits in fields.items():
+        if name not in row:
+            if name in optional:
+                continue
+            return f"the field {name} is missing"
+        if not fits(row[name]):
+            return f"{name} cannot be {shown(row[name])}"
+    return ""
+
+
+def _tests_of(hints: Mapping[str, Any]) -> dict[str, Fits]:
+    return {name: _fits(hint) for name, hint in hints.items()}
+
+
+def _optional(kind: type) -> set[str]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
 
 
 def _fits(hint: Any) -> Fits:
@@ -68,7 +91,7 @@ def _fits(hint: Any) -> Fits:
 
 
 def _has(hints: Mapping[str, Any]) -> Fits:
-    tests = {name: _fits(hint) for name, hint in hints.items()}
+    tests = _tests_of(hints)
     return lambda value: (
         type(value) is dict and all(k in value and fits(value[k]) for k, fits in tests.items())
     )
@@ -86,7 +109,7 @@ def _is_event(value: Any) -> bool:
 
 
 def _field_tests() -> dict[str, Fits]:
-    tests = {name: _fits(hint) for name, hint in get_type_hints(EpisodeRecord).items()}
+    tests = _tests_of(get_type_hints(EpisodeRecord))
     well_formed = tests["faults"]
     tests["scenario"] = tests["realized"] = _fits(Scenario | NoneType)
     tests["faults"] = lambda value: (
@@ -97,8 +120,4 @@ def _field_tests() -> dict[str, Fits]:
 
 
 _FIELDS = _field_tests()
-_OPTIONAL = {
-    name
-    for name, hint in get_type_hints(EpisodeRecord, include_extras=True).items()
-    if get_origin(hint) is NotRequired
-}
+_OPTIONAL = _optional(EpisodeRecord)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,16 +14,19 @@ from bench2robust.core.errors import DataError, UnknownNameError, UsageError, sh
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.domains import get_domain
+from bench2robust.envs.alignment import align
 from bench2robust.envs.episode import Episode
+from bench2robust.evaluation.arms import Arm
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import MANIFEST, check_current, read_manifest
+from bench2robust.evaluation.modes import Mode
 from bench2robust.evaluation.record import EpisodeRecord, record_key
 from bench2robust.evaluation.runner import make_job
 from bench2robust.evaluation.store import EPISODES, read_records
 from bench2robust.injectors.events import FaultEvent
 
-__all__ = ["Replay", "Replayed", "find_episode"]
+__all__ = ["PastRun", "Replay", "Replayed", "find_episode"]
 
 
 class Replayed(NamedTuple):
@@ -62,6 +66,40 @@ def find_episode(folder: Path, name: str) -> EpisodeRecord:
     raise UnknownNameError("episode", name, ids)
 
 
+class PastRun:
+    """A run folder whose episodes can be played again.
+
+    Attributes:
+        job: what was run.
+
+    Raises:
+        UsageError: the run was made by another version, over other data, or its manifest was
+            changed, so that nothing could be concluded.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        manifest = read_manifest(folder)
+        check_current(folder, manifest)
+        config = EvalConfig.read(manifest["config"])
+        domain = get_domain(config.domain, config.data)
+        _check_same(folder, manifest, config, domain.digest)
+        self.folder = folder
+        self.job = make_job(config, domain)
+
+    def mode(self, record: EpisodeRecord) -> Mode:
+        """Return the mode of a record."""
+        return next(mode for mode in self.job.modes if mode.name == record["mode"])
+
+    def arm(self, record: EpisodeRecord) -> Arm:
+        """Return the arm of a record."""
+        return next(arm for arm in self.job.arms if arm.label == record["agent"])
+
+    def check(self, record: EpisodeRecord) -> None:
+        """Raise ``DataError`` unless a record is one of this run."""
+        if wrong := self.job.foreign(record_key(record)):
+            raise DataError(f"{self.folder / EPISODES}: {wrong}: see its {MANIFEST}.")
+
+
 class Replay:
     """A fresh episode of a record's key, in which the recorded actions are repeated.
 
@@ -69,28 +107,19 @@ class Replay:
         episode: the episode.
 
     Raises:
-        UsageError: the run was made by another version, over other data, or its manifest was
-            changed, so that nothing could be concluded.
-        DataError: the record is none of this run.
+        DataError: the record is none of the run.
     """
 
-    def __init__(self, folder: Path, record: EpisodeRecord) -> None:
-        manifest = read_manifest(folder)
-        check_current(folder, manifest)
-        config = EvalConfig.read(manifest["config"])
-        domain = get_domain(config.domain, config.data)
-        _check_same(folder, manifest, config, domain.digest)
-        job = make_job(config, domain)
-        if wrong := job.foreign(record_key(record)):
-            raise DataError(f"{folder / EPISODES}: {wrong}: see its {MANIFEST}.")
-        mode = next(mode for mode in job.modes if mode.name == record["mode"])
-        arm = next(arm for arm in job.arms if arm.label == record["agent"])
+    def __init__(self, run: PastRun, record: EpisodeRecord) -> None:
+        run.check(record)
+        domain, mode = run.job.domain, run.mode(record)
         task, seed = domain.task(record["task"]), record["seed"]
         self._record = record
-        self._builder = RecordBuilder(domain, config.transcripts)
+        self._builder = RecordBuilder(domain, run.job.config.transcripts)
+        arm = run.arm(record)
         self._recorded = is_chat(arm.user)
         opening = self._text(0, "user") if self._recorded else None
-        settings = mode.around(mode.scenario(task.id, seed))
+        settings = replace(mode.around(mode.scenario(task.id, seed)), monitor=arm.monitor)
         self.episode = Episode(domain, task, seed, settings, opening=opening)
 
     def steps(self) -> Iterator[Replayed]:
@@ -109,6 +138,13 @@ class Replay:
             elif "unread" in event:
                 yield self._skip(event["unread"], position + 1)
             self.episode.check_limit()
+
+    def check_actions(self, step: int) -> None:
+        """Raise ``UsageError`` if ``step`` is beyond the first one after the recorded actions."""
+        events = self._record["events"]
+        actions = sum(not event.keys().isdisjoint(("call", "say", "unread")) for event in events)
+        if not 1 <= step <= actions + 1:
+            raise UsageError(f"step {step}: the episode has the steps 1 to {actions}.")
 
     def _say(self, text: str, following: int) -> Replayed:
         episode = self.episode
@@ -136,7 +172,8 @@ class Replay:
         result = self.episode.call(call)
         same = digest(result.content) == event["result"] and result.is_error == event["error"]
         agrees = same and event.get("content", result.content) == result.content
-        return Replayed(call, result, self.episode.injector.last, agrees)
+        fault = align(self.episode).events.get(len(self.episode.observed.entries) - 1)
+        return Replayed(call, result, fault, agrees)
 
     def differences(self) -> list[str]:
         """Return what the repeated episode gives other than the record, field by field."""
@@ -152,7 +189,7 @@ class Replay:
         return found
 
 
-_OUTSIDE = {"tokens", "cost"}
+_OUTSIDE = {"tokens", "cost", "reviewer"}
 """What an agent's provider said, which is not repeated, as what else a model said of itself."""
 
 

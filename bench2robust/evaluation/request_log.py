@@ -8,17 +8,57 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict, cast
 
 import orjson
 
 from bench2robust.agents.chat import Attempt
+from bench2robust.core.errors import DataError
+from bench2robust.evaluation.record_check import row_checker
 
-__all__ = ["REQUESTS", "RequestLog", "RequestTotals", "read_requests", "request_totals"]
+__all__ = [
+    "REQUESTS",
+    "NoteAttempt",
+    "RequestLog",
+    "RequestTotals",
+    "read_requests",
+    "request_totals",
+]
 
 REQUESTS = "requests.jsonl"
+NoteAttempt: TypeAlias = Callable[[dict[str, Any], str, str, Attempt], None]
+"""What :meth:`RequestLog.append` is: told of one attempt."""
+ANSWERED = "ok"
+"""The outcome of an attempt that was answered."""
+_MAX_LINE = 1024 * 1024
+"""Longest line, in bytes, that is read at all."""
+
+
+class RequestRow(TypedDict):
+    """One attempt at one request; if it was answered, with its usage."""
+
+    agent: str
+    mode: str
+    task: str
+    seed: int
+    by: str
+    model: str
+    request: int
+    attempt: int
+    outcome: str
+    seconds: float
+    wait: float
+    prompt: NotRequired[int]
+    completion: NotRequired[int]
+    cached: NotRequired[int]
+    estimated: NotRequired[bool]
+    cost: NotRequired[float | None]
+
+
+_misfit = row_checker(RequestRow)
+_USAGE = {"prompt", "completion", "cached", "estimated", "cost"}
 
 
 class RequestTotals(NamedTuple):
@@ -73,12 +113,41 @@ class RequestLog:
         os.close(self._file)
 
 
-def read_requests(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the attempts of a run, in the order of their ends; a torn last line is left out."""
+def read_requests(folder: Path) -> Iterator[RequestRow]:
+    """Yield the attempts of a run, in the order of their ends; a torn last line is left out.
+
+    Raises:
+        DataError: another line is damaged; the text names file, line and field.
+    """
     path = folder / REQUESTS
-    if path.is_file():
-        with open(path, "rb") as file:
-            yield from (orjson.loads(line) for line in file if line.endswith(b"\n"))
+    if not path.is_file():
+        return
+    with open(path, "rb") as file:
+        for number, line in enumerate(iter(lambda: file.readline(_MAX_LINE + 1), b""), start=1):
+            if not line.endswith(b"\n") and len(line) <= _MAX_LINE:
+                return  # torn: only a last line has no end
+            row = _parse(line)
+            if wrong := _problem(row):
+                raise DataError(
+                    f"{path}, line {number}: {wrong}. Budgets and totals count every line: restore "
+                    "it, or take it out if you can do without what it counts."
+                )
+            yield cast(RequestRow, row)
+
+
+def _parse(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except ValueError:
+        return None
+
+
+def _problem(row: Any) -> str:
+    """Say what is wrong with a row; empty if nothing is."""
+    if not isinstance(row, dict):
+        return "it is no JSON object"
+    missing = sorted(_USAGE - row.keys()) if row.get("outcome") == ANSWERED else ()
+    return f"the field {missing[0]} is missing" if missing else _misfit(row)
 
 
 def request_totals(folder: Path) -> RequestTotals:
@@ -87,7 +156,7 @@ def request_totals(folder: Path) -> RequestTotals:
     answered = tokens = unpriced = 0
     dollars = 0.0
     for row in read_requests(folder):
-        if row["outcome"] != "ok":
+        if row["outcome"] != ANSWERED:
             troubles[row["outcome"]] += 1
             continue
         answered += 1

@@ -20,6 +20,7 @@ import orjson
 
 from bench2robust.core.errors import DataError
 from bench2robust.evaluation.files import clear_scratch, named, replace_file
+from bench2robust.evaluation.manifest import MANIFEST, read_manifest
 from bench2robust.evaluation.record import EpisodeRecord, RecordKey, record_key
 from bench2robust.evaluation.record_check import problem
 
@@ -48,13 +49,22 @@ def read_records(folder: Path, dialogue: bool = True) -> Iterator[EpisodeRecord]
     """
     path = folder / EPISODES
     if not path.is_file():
-        raise DataError(f"{folder} is not a run folder: it has no {EPISODES}.")
+        raise DataError(_without_episodes(folder))
     newest = {record_key(record): start for start, _, record in _checked(path)}
     for start, _, record in _scan(path):
         if newest[record_key(record)] == start:
             if not dialogue:
                 record["events"] = []
             yield record
+
+
+def _without_episodes(folder: Path) -> str:
+    if (folder / MANIFEST).is_file() and read_manifest(folder)["kind"] == "certify":
+        return (
+            f"{folder} holds certificates, written by `bench2robust certify`, and no episodes: "
+            "name the folder of a `bench2robust eval`."
+        )
+    return f"{folder} is not a run folder: it has no {EPISODES}."
 
 
 class Store:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UnknownNameError, UsageError, shown
+from bench2robust.core.keyed import uniform
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Task
 from bench2robust.evaluation.metrics import JUDGE
@@ -25,7 +26,7 @@ def full_spec(spec: str, builtin: bool) -> str:
     default = "test" if builtin else "all"
     if not spec:
         return default
-    return f"{default}:{spec}" if spec.isdecimal() else spec
+    return f"{default}:{spec}" if spec.partition("@")[0].isdecimal() else spec
 
 
 def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
@@ -33,15 +34,18 @@ def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
 
     Args:
         spec: ``train``, ``test``, ``all``, one of these followed by ``:N`` for N of them, spread
-            evenly, or task ids, each but the last followed by a comma.
+            evenly, or by ``:N@SEED`` for N of them, drawn by a seed; or task ids, each but the last
+            followed by a comma.
 
     Raises:
         UnknownNameError: a task or split does not exist.
         UsageError: there is no such number of tasks, or one is named twice.
     """
     name, colon, count = spec.rpartition(":")
-    if colon and name in _SPLITS and count.isdecimal():
-        return _spread(select_tasks(domain, name), count)
+    count, at, seed = count.partition("@")
+    if colon and name in _SPLITS and count.isdecimal() and (seed.isdecimal() or not at):
+        tasks = select_tasks(domain, name)
+        return _spread(_shuffled(tasks, seed) if at else tasks, count, evenly=not at)
     if spec in _SPLITS:
         tasks = tuple(domain.tasks(None if spec == "all" else spec))
         if not tasks:
@@ -57,12 +61,16 @@ def select_tasks(domain: Domain, spec: str) -> tuple[Task, ...]:
     return tuple(domain.task(task_id) for task_id in ids)
 
 
-def _spread(tasks: Sequence[Task], digits: str) -> tuple[Task, ...]:
+def _shuffled(tasks: Sequence[Task], seed: str) -> Sequence[Task]:
+    return sorted(tasks, key=lambda task: uniform("sample", seed, task.id))
+
+
+def _spread(tasks: Sequence[Task], digits: str, evenly: bool) -> tuple[Task, ...]:
     # Python refuses to read very many digits.
     count = int(digits) if len(digits) < 20 else -1
     if not 1 <= count <= len(tasks):
         raise UsageError(f"tasks: {shown(digits)} were asked for; there are {len(tasks)}.")
-    return tuple(tasks[i * len(tasks) // count] for i in range(count))
+    return tuple(tasks[i * len(tasks) // count if evenly else i] for i in range(count))
 
 
 class SuiteFacts(NamedTuple):

@@ -10,10 +10,39 @@ from math import isnan
 
 from bench2robust.evaluation.metrics import Rate, Spread
 
-__all__ = ["Table", "counted", "number", "percent", "spread"]
+__all__ = ["RUN_TABLES", "Table", "counted", "number", "percent", "points", "spread"]
 
 NOTHING = "—"
 """Stands where nothing was counted."""
+
+
+RUN_TABLES = (
+    "pass_rates",
+    "training",
+    "strategies_realized",
+    "memory_variants",
+    "severity",
+    "faults",
+    "honesty",
+    "monitor_arms",
+    "receipts",
+    "detection",
+    "detection_kinds",
+    "false_positives",
+    "placement",
+    "reviews",
+    "cells",
+    "models",
+    "requests",
+    "simulators",
+    "users",
+    "strategies_planned",
+    "error_types",
+    "efficiency",
+    "pass_hat",
+    "ledger",
+)
+"""The names of the tables of a run, in the order in which they are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +106,8 @@ def spread(value: Spread) -> str:
 def number(value: float, digits: int = 1) -> str:
     """Return ``12.3``."""
     return NOTHING if isnan(value) else f"{value:.{digits}f}"
+
+
+def points(difference: float) -> str:
+    """Return ``-4.6``, the difference of two shares in percentage points, with its sign."""
+    return NOTHING if isnan(difference) else f"{100 * difference:+.1f}"

@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from bench2robust.core.faults import FAULT_TYPES, SILENT
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.memory_tables import variants_table
+from bench2robust.evaluation.mode_titles import by_mode, mode_title
+from bench2robust.evaluation.receipt_tables import monitor_tables
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, spread
+from bench2robust.evaluation.table import NOTHING, Table, counted, number, percent, points, spread
+from bench2robust.evaluation.training_table import training_table
 
-__all__ = ["by_mode", "detail_tables", "mode_title", "summary_tables"]
+__all__ = ["detail_tables", "summary_tables"]
 
 Records: TypeAlias = Sequence[EpisodeRecord]
-_TITLES = {"clean": "Clean", "inject": "Inject", "inject_alt": "Inject + alt", "s3": "S3"}
 _GAP = "Gap: faulted minus clean, in points, over the (task, seed) cells scored in both (how many)."
 _UNEVEN = "Behind each rate: scored cells, which differ between columns."
+_CHANGES = "Δ: points more than in the column of the agent before. "
+_SIGNAL: Mapping[str, str] = {t: "silent" if t in SILENT else "observable" for t in FAULT_TYPES}
 _REACTIONS = ("retry", "switch", "verify", "other", "none")
 
 
-def summary_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
-    """Return the tables that fit a terminal; those with nothing to show are left out."""
+def summary_tables(records: Iterable[EpisodeRecord], trained: Collection[str] = ()) -> list[Table]:
+    """Return the tables that fit a terminal; those with nothing to show are left out.
+
+    Agents stand in the order in which ``records`` first name them; differences between columns
+    are to the agent before.
+
+    Args:
+        trained: the agents whose policy was trained with a memory block.
+    """
     everything = list(records)
     scored = metrics.scored(everything)
     tables = (
         _pass_rates(everything),
+        training_table(scored, trained),
         _strategies(scored, "realized"),
         variants_table(scored),
         _sweep(scored),
         _faults(scored),
         _honesty(scored),
+        *monitor_tables(scored),
         _cells(everything),
     )
     return [table for table in tables if table.rows]
@@ -50,19 +65,6 @@ def detail_tables(records: Iterable[EpisodeRecord]) -> list[Table]:
 
 def _by_agent(records: Records) -> dict[str, list[EpisodeRecord]]:
     return metrics.group(records, lambda r: r["agent"])
-
-
-def by_mode(records: Records) -> dict[str, list[EpisodeRecord]]:
-    """Group by mode, in the order clean, inject, inject_alt, s3, then by sweep label."""
-    order = list(_TITLES)
-    groups = metrics.group(records, lambda r: r["mode"])
-    return dict(sorted(groups.items(), key=lambda item: order.index(item[0].partition("@")[0])))
-
-
-def mode_title(mode: str) -> str:
-    """Return how tables call a mode: ``Inject + alt``."""
-    kind, _, label = mode.partition("@")
-    return f"{_TITLES[kind]}, {label}" if label else _TITLES[kind]
 
 
 def _of(records: Records, mode: str) -> Records:
@@ -112,7 +114,7 @@ def _pass_rate(records: Records, with_cells: bool) -> str:
 
 def _gap(of_mode: Mapping[str, Records], mode: str) -> str:
     found = metrics.gap(of_mode.get("clean", []), of_mode.get(mode, []))
-    return f"{100 * found.mean:+.1f} ({found.cells})" if found.cells else NOTHING
+    return f"{points(found.mean)} ({found.cells})" if found.cells else NOTHING
 
 
 def _broken(everything: Records) -> str:
@@ -155,17 +157,19 @@ def _error_types(scored: Records) -> Table:
     by_agent = _by_agent(_of(scored, "inject"))
     found = {agent: metrics.pass_by_error_type(own) for agent, own in by_agent.items()}
     kinds = dict.fromkeys(kind for rates in found.values() for kind in rates)
-    empty = metrics.Rate(0, 0)
-    rows = tuple(
-        (kind, *(counted(rates.get(kind, empty)) for rates in found.values())) for kind in kinds
-    )
+    rows = []
+    for kind in kinds:
+        rates = [of_agent.get(kind, metrics.Rate(0, 0)) for of_agent in found.values()]
+        changes = _changes([rate.share for rate in rates])
+        rows.append((_SIGNAL.get(kind, "other"), kind, *map(counted, rates), *changes))
     shares = {agent: metrics.realized_clean(own) for agent, own in by_agent.items()}
     note = (
         "In % (episodes); an episode counts under each type delivered in it at least once. "
-        f"{_realized_clean(shares)}"
+        f"{_CHANGES}{_realized_clean(shares)}"
     )
+    columns = ("Errors", "Error type", *found, *_change_titles(found))
     title = "Pass rate by error type, inject (table 4)"
-    return Table("error_types", title, ("Error type", *found), rows, note)
+    return Table("error_types", title, columns, tuple(rows), note)
 
 
 def _sweep(scored: Records) -> Table:
@@ -175,12 +179,22 @@ def _sweep(scored: Records) -> Table:
     rows = []
     for mode, own in by_mode(swept).items():
         of_agent = _by_agent(own)
-        cells = (spread(metrics.over_seeds(of_agent.get(agent, []))) for agent in agents)
-        rows.append((mode_title(mode), *cells))
+        rates = [metrics.over_seeds(of_agent.get(agent, [])) for agent in agents]
+        changes = _changes([rate.mean for rate in rates])
+        rows.append((mode_title(mode), *map(spread, rates), *changes))
     settings = {mode_title(m): metrics.realized_clean(own) for m, own in by_mode(swept).items()}
+    columns = ("Setting", *agents, *_change_titles(agents))
     title = "Pass rate (%) by severity (table 14)"
-    note = _realized_clean(settings)
-    return Table("severity", title, ("Setting", *agents), tuple(rows), note)
+    note = f"{_CHANGES}{_realized_clean(settings)}"
+    return Table("severity", title, columns, tuple(rows), note)
+
+
+def _change_titles(agents: Iterable[str]) -> list[str]:
+    return [f"Δ {agent}" for agent in agents][1:]
+
+
+def _changes(shares: Sequence[float]) -> list[str]:
+    return [points(after - before) for before, after in pairwise(shares)]
 
 
 def _realized_clean(shares: Mapping[str, metrics.Rate]) -> str:

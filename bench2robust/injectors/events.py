@@ -14,7 +14,7 @@ BLOCKED = "blocked"
 
 
 class Change(NamedTuple):
-    """One field of a result that a silent kernel changed."""
+    """One field of a result that a silent kernel changed; ``after`` is None if it took it away."""
 
     path: Path
     before: Json

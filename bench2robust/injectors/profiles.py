@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from bench2robust.core.errors import UnknownNameError, UsageError, nearest, shown
 from bench2robust.core.faults import CLEAN
 from bench2robust.core.yaml_files import parse_yaml
+from bench2robust.injectors.kernels import kernel_names
 from bench2robust.injectors.profile import Commit, FaultProfile
 
 __all__ = ["Commit", "FaultProfile", "load_profile", "pin_profile", "profile_names"]
@@ -32,8 +33,9 @@ def load_profile(source: str | Path | Mapping[str, Any] | FaultProfile) -> Fault
     """Return a fault profile.
 
     Args:
-        source: the name of a shipped profile, the path of a YAML file, or a mapping with the
-            fields of :class:`FaultProfile`. File and mapping may have a ``base``, which is any
+        source: the name of a shipped profile, the name of a fault type (that fault alone, once an
+            episode, at the first call that it can hit), the path of a YAML file, or a mapping with
+            the fields of :class:`FaultProfile`. File and mapping may have a ``base``, which is any
             of these again (a path in a file is relative to the file); what they say then
             replaces what it says, mappings key by key. With a base,
             ``clean`` without ``probabilities`` scales those of the base so that they fill up the
@@ -62,12 +64,23 @@ def _load(source: Any, what: str, folder: Path = Path(), depth: int = 0) -> Faul
         return _build(source, "Fault profile", "custom", folder, depth)
     if isinstance(source, str) and source in profile_names():
         return _shipped(source)
+    if isinstance(source, str) and source in kernel_names():
+        return _alone(source)
     path = Path(source) if isinstance(source, str | Path) else None
     if path is None or (path.suffix not in _SUFFIXES and len(path.parts) < 2):
-        raise UnknownNameError(f"{what} (or path of a .yaml file)", source, profile_names())
+        raise UnknownNameError(
+            f"{what} (or path of a .yaml file)", source, (*profile_names(), *kernel_names())
+        )
     path = folder / path
     what = f"Fault profile {path}"
     return _build(_parse(_read(path), what), what, path.stem, path.parent, depth)
+
+
+def _alone(fault: str) -> FaultProfile:
+    """Return the profile of one fault at the first call that it can hit, and never again."""
+    return FaultProfile(
+        name=fault, probabilities={fault: 1.0}, clean=0.0, budget=1, max_consecutive=1
+    )
 
 
 @cache

@@ -151,9 +151,16 @@ def _recovery(settings: TrainSettings) -> None:
         )
 
 
-def _demonstrations(settings: TrainSettings) -> None:
-    if settings.method == "sft" and not settings.sft.steps:
+def _supervised(settings: TrainSettings) -> None:
+    sft, ranks, micro = settings.sft, settings.hardware.ranks, settings.optim.micro_batch
+    if not sft.steps:
         raise UsageError("method sft with sft.steps 0 would do nothing: set the number of steps.")
+    if sft.batch % (ranks * micro):
+        near = max(1, round(sft.batch / (ranks * micro))) * ranks * micro
+        raise UsageError(
+            f"sft.batch {sft.batch} does not divide into {ranks} ranks × {micro} per backward pass "
+            f"(optim.micro_batch): set sft.batch to {near}."
+        )
 
 
 Check = Callable[[TrainSettings], None]
@@ -162,7 +169,7 @@ _GROUPS: Sequence[Check] = (*_MODEL, _engine, _members, _scenarios, _clip, _budg
 _OF_METHOD: Mapping[Method, Sequence[Check]] = {
     "dapo": _GROUPS,
     "grpo": _GROUPS,
-    "sft": (*_MODEL, _demonstrations),
+    "sft": (*_MODEL, _supervised),
     "ppo": (_recovery,),
 }
 

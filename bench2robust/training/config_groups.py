@@ -338,7 +338,7 @@ class Ppo(Settings):
         evaluation: episodes, on held-out tasks, of the contest at the end.
     """
 
-    steps: Count = 400_000
+    steps: Count = 500_000
     environments: Count = 64
     horizon: Count = 64
     epochs: Count = 10

@@ -16,11 +16,16 @@ from bench2robust.memory import system_text
 from bench2robust.training.arithmetic import Arithmetic, batch_arithmetic
 from bench2robust.training.checks import check_settings, training_tasks
 from bench2robust.training.config import TrainSettings
-from bench2robust.training.estimates import ASSUMPTIONS, estimate_memory, estimate_time
+from bench2robust.training.estimates import (
+    ASSUMPTIONS,
+    MemoryEstimate,
+    estimate_memory,
+    estimate_time,
+)
 from bench2robust.training.shapes import Shape, model_shape, on_disk
 from bench2robust.training.table12 import table_12
 
-__all__ = ["Plan", "plan_run", "prompt_tokens"]
+__all__ = ["Plan", "check_context", "check_memory", "plan_run", "prompt_tokens"]
 
 CHARACTERS_PER_TOKEN = 4
 """Of English and JSON, for tokenizers with a large vocabulary."""
@@ -45,10 +50,14 @@ def plan_run(settings: TrainSettings) -> Plan:
     notes = [f"{len(aside)} of the training tasks are set aside to choose checkpoints by."]
     if settings.method == "ppo":
         return Plan((_ppo(settings, len(train)),), tuple(notes))
+    shape = model_shape(settings.model)
+    notes += _model_notes(settings, shape)
     if settings.method == "sft":
-        return Plan((_sft(settings, train),), tuple(notes))
+        tables = [_sft(settings, train), *_memory(settings, shape)]
+        return Plan(tuple(tables), tuple(notes))
     batch = batch_arithmetic(settings, len(train))
     tables = [table_12(settings, batch), _phases(settings), _arithmetic(batch)]
+    tables += [*_memory(settings, shape), *_time(settings, shape, batch)]
     prompt = 0 if settings.episodes.view == "compact" else prompt_tokens(domain, settings)
     check_context(settings, prompt)
     if prompt:
@@ -56,21 +65,21 @@ def plan_run(settings: TrainSettings) -> Plan:
             f"The prompt (policy, tools, memory) has about {prompt:,} tokens, which leaves "
             f"{settings.rollout.context - prompt:,} of the context for an episode."
         )
-    shape = model_shape(settings.model)
+    return Plan(tuple(tables), tuple(notes))
+
+
+def _model_notes(settings: TrainSettings, shape: Shape | None) -> list[str]:
+    path, notes = settings.model.path, []
     if shape is None:
         notes.append(
-            f"The shape of {settings.model.path} is not known here, so memory and time are not "
-            "estimated: fetch it, and give its folder as model.path."
+            f"The shape of {path} is not known here, so memory and time are not estimated: fetch "
+            "it, and give its folder as model.path."
         )
-    elif settings.hardware.devices:
-        check_memory(settings, shape)
-        tables += [_memory(settings, shape), _time(settings, shape, batch)]
-    if settings.model.path and not on_disk(settings.model):
+    if path and not on_disk(settings.model):
         notes.append(
-            f"{settings.model.path} is not on this machine: before the run, on every node, "
-            f"hf download {settings.model.path}"
+            f"{path} is not on this machine: before the run, on every node, hf download {path}"
         )
-    return Plan(tuple(tables), tuple(notes))
+    return notes
 
 
 def prompt_tokens(domain: Domain, settings: TrainSettings) -> int:
@@ -94,9 +103,8 @@ def check_context(settings: TrainSettings, prompt: int) -> None:
         )
 
 
-def check_memory(settings: TrainSettings, shape: Shape) -> None:
-    """Raise ``UsageError`` if what must be on each device is more than it has."""
-    need, have = estimate_memory(settings, shape), settings.hardware.memory
+def check_memory(need: MemoryEstimate, have: float) -> None:
+    """Raise ``UsageError`` if what must be on each device is more than it has, in GiB."""
     if need.total - need.activations > have:
         raise UsageError(
             f"Each device would hold about {need.total:.0f} GiB, weights, optimizer and vLLM "
@@ -139,16 +147,25 @@ def _phases(settings: TrainSettings) -> Table:
     )
 
 
-def _memory(settings: TrainSettings, shape: Shape) -> Table:
-    need, have = estimate_memory(settings, shape), settings.hardware.memory
+def _memory(settings: TrainSettings, shape: Shape | None) -> list[Table]:
+    if shape is None:
+        return []
+    need, hardware = estimate_memory(settings, shape), settings.hardware
     rows = {name: number(value) for name, value in need._asdict().items()}
-    rows |= {"total": number(need.total), "available": number(have)}
-    over = need.total > have
+    rows["total"] = number(need.total)
+    if not hardware.devices:
+        return [_pairs("memory", "Memory of the process, GiB", rows)]
+    check_memory(need, hardware.memory)
+    rows["available"] = number(hardware.memory)
     note = "It may not fit: lower optim.micro_batch, rollout.vllm_memory or rollout.context."
-    return _pairs("memory", "Memory of each device, GiB", rows, note if over else "")
+    over = need.total > hardware.memory
+    return [_pairs("memory", "Memory of each device, GiB", rows, note if over else "")]
 
 
-def _time(settings: TrainSettings, shape: Shape, batch: Arithmetic) -> Table:
+def _time(settings: TrainSettings, shape: Shape | None, batch: Arithmetic) -> list[Table]:
+    """Return the estimate for accelerators; how fast a CPU is differs too much to say."""
+    if shape is None or not settings.hardware.devices:
+        return []
     time = estimate_time(settings, shape, batch)
     rows = {
         "rollout, s per iteration": number(time.rollout),
@@ -156,7 +173,7 @@ def _time(settings: TrainSettings, shape: Shape, batch: Arithmetic) -> Table:
         "update, s per iteration": number(time.update),
         "whole run, hours": number(time.hours),
     }
-    return _pairs("time", "Time, roughly", rows, f"Assumes {ASSUMPTIONS}.")
+    return [_pairs("time", "Time, roughly", rows, f"Assumes {ASSUMPTIONS}.")]
 
 
 def _sft(settings: TrainSettings, tasks: Sequence[Task]) -> Table:
@@ -168,6 +185,7 @@ def _sft(settings: TrainSettings, tasks: Sequence[Task]) -> Table:
         "records": ", ".join(sft.records) or "none",
         "tasks": f"{len(tasks)}",
         "optimizer steps": f"{sft.steps} of {sft.batch} sequences",
+        "sequences per rank and step": f"{sft.batch // settings.hardware.ranks}",
         "learning rate": f"{sft.learning_rate:g}",
     }
     return _pairs("sft", "Supervised training", rows)

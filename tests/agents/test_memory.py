@@ -19,6 +19,7 @@ from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.certificates import certify
 from bench2robust.evaluation.play import play
+from bench2robust.evaluation.statistics import Pair, paired_contrast
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.memory import Variant, block, layout, load
 from bench2robust.memory.rendering import ERRORS
@@ -170,9 +171,12 @@ def text(variant: Variant) -> str:
 
 def test_it_beats_retry_where_a_switch_is_needed() -> None:
     tasks = certified("S2")
-    with_memory = [played(task, "S2", follow(text("full"))).success for task in tasks]
-    without = [played(task, "S2", retry).success for task in tasks]
-    assert sum(with_memory) / len(tasks) > sum(without) / len(tasks) + 0.3
+    without, with_memory = (
+        [played(task, "S2", strategy).success for task in tasks]
+        for strategy in (retry, follow(text("full")))
+    )
+    contrast = paired_contrast(list(map(Pair, [t.id for t in tasks], without, with_memory)))
+    assert len(tasks) > 50 and contrast.effect.interval.low > 0.2
 
 
 @pytest.mark.parametrize("scenario", ["S1", "S2"])

@@ -57,6 +57,14 @@ def decide(name: str, **changes: Any) -> Move:
         ("cautious", {"writes": True, "signal": "timeout", "landed": True}, Move.PROCEED),
         ("cautious", {"writes": True, "signal": "timeout", "landed": False}, Move.RETRY),
         ("cautious", {"signal": "timeout", "failures": 3, "agreeing": 1}, Move.PROCEED),
+        ("receipt", {}, Move.PROCEED),
+        ("receipt", {"receipt": True, "listed": True, "alternatives": 1}, Move.SWITCH),
+        ("receipt", {"receipt": True, "alternatives": 1, "fetches": 1}, Move.RETRY),
+        ("receipt", {"receipt": True, "fetches": 2}, Move.PROCEED),
+        ("receipt", {"receipt": True, "fetches": 1, "matters": False}, Move.PROCEED),
+        ("receipt", {"receipt": True, "writes": True}, Move.PROCEED),
+        ("receipt", {"receipt": True, "last": False, "listed": True}, Move.PROCEED),
+        ("receipt", {"signal": "timeout", "failures": 3, "alternatives": 2}, Move.SWITCH),
     ],
 )
 def test_moves(name: str, changes: dict[str, Any], move: Move) -> None:

@@ -55,6 +55,22 @@ def test_too_many_excluded_cells_fail_the_check(cli: Any) -> None:
     assert done.code == 0
 
 
+def test_certify_takes_a_configuration_and_rehearses(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        "agents: [scripted:naive]\nmodes: [clean]\ntasks: test:3\nseeds: [7]\nfaults: {budget: 1}\n"
+    )
+    command = ("certify", "--config", "eval.yaml", "--scenarios", "S1,S2", "--out", "proofs")
+    done = cli(*command, "--dry-run")
+    assert done.code == 0 and not (tmp_path / "proofs").exists()
+    for part in ("3 tasks", "modes     inject, inject_alt", "B=1", "seeds     7", "cells     6"):
+        assert part in done.out
+    assert cli(*command).code == 0
+    lines = (tmp_path / "proofs/certificates.jsonl").read_text().splitlines()
+    proofs = [json.loads(line) for line in lines]
+    assert {(p["scenario"], p["seed"]) for p in proofs} == {("S1", 7), ("S2", 7)}
+    assert len(proofs) == 6
+
+
 def test_certify_knows_three_scenarios(cli: Any) -> None:
     done = cli("certify", "--scenarios", "S1,s2")
     assert done.code == 2 and "'S2'" in done.err
@@ -212,3 +228,44 @@ def test_a_terminal_without_the_characters_is_no_obstacle() -> None:
 def test_a_replay_needs_a_run(cli: Any, tmp_path: Path) -> None:
     done = cli("replay", tmp_path, 1)
     assert done.code == 2 and "not a run folder" in done.err
+
+
+def test_an_episode_takes_another_course(cli: Any, tmp_path: Path) -> None:
+    cli("eval", "--tasks", "test:6", "--seeds", "1", "--agent", "scripted:escalate",
+        "--modes", "inject", "--out", "run")  # fmt: skip
+    lines = (tmp_path / "run/episodes.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    number, record = next((n, r) for n, r in enumerate(records, 1) if r["ended"] == "transfer")
+    step = record["steps"]
+    assert "failure: " in cli("replay", "run", number).out
+    done = cli("replay", "run", number, "--from", step, "--then", "reference")
+    assert done.code == 0 and "success: " in done.out
+    assert done.out.count("another course") == 1
+    failed = [e for e in record["events"] if "call" in e][-2]
+    for text in (
+        f"{failed['call']}({json.dumps(failed['args'])})",
+        json.dumps({"name": failed["call"], "arguments": failed["args"]}),
+    ):
+        done = cli("replay", "run", number, "--from", step, "--with", text)
+        after = done.out.split("another course")[1]
+        assert done.code == 0 and f"  {step} {failed['call']}(" in after
+    said = cli("replay", "run", number, "--from", step, "--with", "What is your email?")
+    assert f"{step} agent  What is your email?" in said.out
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (("--with", "f({})"), "--with needs --from"),
+        (("--from", "99"), "the episode has the steps 1 to"),
+        (("--from", "0"), "the episode has the steps 1 to"),
+        (("--from", "1", "--then", "agnet"), "'agent'"),
+        (("--from", "1", "--with", '{"name": 3}'), "--with"),
+        (("--from", "1", "--with", "f({bad})"), "cannot be read as JSON"),
+    ],
+)
+def test_another_course_that_cannot_be_taken(
+    cli: Any, run: Path, options: tuple[str, ...], says: str
+) -> None:
+    done = cli("replay", run, 1, *options)
+    assert done.code == 2 and says in done.err and "Traceback" not in done.err

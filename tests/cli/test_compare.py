@@ -21,11 +21,15 @@ BLANK = RecordBuilder(get_domain("retail")).unplayed("x", "", TASK, 0, None, "ok
 
 
 def run(folder: Path, passes: str) -> str:
+    """Write a run from text: ``+`` passed, ``-`` failed, ``?`` passed with a user at fault."""
     manifest = make_manifest("eval", {}, folder.name, "suite", ())
     with claim_folder(folder, manifest), Store(folder) as store:
         for mode in ("clean", "inject"):
             for n, mark in enumerate(passes):
-                own = {"mode": mode, "task": f"t{n}", "success": mark == "+"}
+                own = {"mode": mode, "task": f"t{n}", "success": mark != "-"}
+                if mark == "?":
+                    own["simulator"] = {"name": "chat:u", "requests": 1, "tokens": 1, "cost": None,
+                                        "flags": ["silent"]}  # fmt: skip
                 store.append(cast(EpisodeRecord, {**BLANK, **own}), 0.0)
     return str(folder)
 
@@ -45,6 +49,11 @@ def test_command(tmp_path: Path) -> None:
     assert (row["mode"], row["contrast"]["wins"]) == ("inject", 8)
     assert row["contrast"]["effect"]["p_value"] == 2 / 2**8
     assert len(row["contrast"]["effect"]["interval"]) == 2
+
+    c = run(tmp_path / "c", "+++++++??")
+    assert "8/0" in runner.invoke(app, [a, c]).output
+    result = runner.invoke(app, [a, c, "--exclude-flagged"])
+    assert "6/0" in result.output and "2 flagged" in result.output
 
     result = runner.invoke(app, [a, b, "--agent-b", "y"])
     assert isinstance(result.exception, UsageError)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench2robust.evaluation import runner as runner_module
+from bench2robust.evaluation import player as player_module
 
 SMALL = ("--tasks", "test:6", "--seeds", "2", "--agent", "scripted:retry")
 
@@ -52,6 +52,22 @@ def test_a_dry_run_says_what_it_would_do_and_writes_nothing(cli: Any, tmp_path: 
         "runs/retail-",
     ):
         assert part in done.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_misses_a_key_and_shows_none(
+    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("eval", "--agent", "chat:m", "--tasks", "2", "--dry-run")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    done = cli(*command)
+    assert done.code == 2 and "set the environment variable OPENAI_API_KEY" in done.err
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-sesame-open-wide")
+    done = cli(*command)
+    assert done.code == 0 and "api.openai.com" in done.out
+    assert "sesame" not in done.out + done.err
+    done = cli(*command, "--base-url", "https://me:sesame@127.0.0.1/v1")
+    assert done.code == 2 and "sesame" not in done.out + done.err
     assert not list(tmp_path.iterdir())
 
 
@@ -126,24 +142,24 @@ def test_a_folder_of_another_run_is_refused(cli: Any, tmp_path: Path) -> None:
 def test_broken_episodes_exit_with_1_and_are_counted(
     cli: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = runner_module.make_agent
+    real = player_module.make_agent
 
     def breaking(spec: str, brief: Any) -> Any:
         if spec == "scripted:naive":
             raise RuntimeError("down")
         return real(spec, brief)
 
-    monkeypatch.setattr(runner_module, "make_agent", breaking)
+    monkeypatch.setattr(player_module, "make_agent", breaking)
     command = ("eval", *SMALL, "--agent", "scripted:naive", "--modes", "clean", "--out", "run")
     done = cli(*command)
     assert done.code == 1 and "12 episodes failed for reasons outside the agent" in done.err
     assert "| scripted:naive |" not in done.out
-    monkeypatch.setattr(runner_module, "make_agent", real)
+    monkeypatch.setattr(player_module, "make_agent", real)
     assert cli(*command).code == 0
 
 
 def test_an_interrupt_says_how_to_go_on(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = runner_module.make_agent
+    real = player_module.make_agent
     made: list[str] = []
 
     def interrupting(spec: str, brief: Any) -> Any:
@@ -152,7 +168,7 @@ def test_an_interrupt_says_how_to_go_on(cli: Any, monkeypatch: pytest.MonkeyPatc
             os.kill(os.getpid(), signal.SIGINT)
         return real(spec, brief)
 
-    monkeypatch.setattr(runner_module, "make_agent", interrupting)
+    monkeypatch.setattr(player_module, "make_agent", interrupting)
     command = ("eval", *SMALL, "--modes", "clean", "--out", "run")
     done = cli(*command)
     assert done.code == 130 and "the same command goes on" in done.err

@@ -23,6 +23,15 @@ def test_several_runs_need_a_name(cli: Any, tmp_path: Path) -> None:
     assert "scripted:naive" in (tmp_path / "both.html").read_text()
 
 
+def test_a_folder_of_certificates_is_named_as_such(cli: Any) -> None:
+    cli("certify", "--tasks", "test:1", "--seeds", "1", "--scenarios", "S1", "--out", "proofs")
+    for command in (("report", "proofs"), ("compare", "proofs", "proofs")):
+        done = cli(*command)
+        assert done.code == 2
+        said = " ".join(done.err.split())
+        assert "proofs holds certificates" in said and "folder of a `bench2robust eval`" in said
+
+
 def test_bad_folders(cli: Any, tmp_path: Path) -> None:
     done = cli("report", "nowhere")
     assert done.code == 2 and "not a run folder" in done.err

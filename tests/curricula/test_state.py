@@ -68,6 +68,17 @@ def test_switch_and_pass_are_both_needed(index: int, iteration: Make, scenario: 
     assert grown(start, make(0.30, 0.25), 9).index == index
 
 
+def test_the_pass_rate_is_of_s1_and_s2_together(iteration: Make, scenario: Make) -> None:
+    def make(s2: float) -> Callable[[int], IterationStats]:
+        return lambda n: iteration(
+            n, S1=scenario(50, passed=0.4), S2=scenario(50, passed=s2, switched=0.6)
+        )
+
+    start = at_phase(1, iteration, scenario)
+    assert grown(start, make(0.2), 3).index == 2
+    assert grown(start, make(0.0), 9).index == 1
+
+
 def test_switches_count_only_where_a_blocked_tool_was_called(
     iteration: Make, scenario: Make
 ) -> None:

@@ -58,6 +58,30 @@ def test_one_that_stays_is_not(agent: str) -> None:
     assert not any(fact.switched for fact in staying)
 
 
+@pytest.mark.parametrize(
+    ("calls", "blocked", "switched"),
+    [
+        (["get_order_details", "get_orders_for_user"], ["get_order_details"], True),
+        (["get_orders_for_user", "get_order_details"], ["get_order_details"], False),
+        (["get_order_details", "get_product_details"], ["get_order_details"], False),
+        (
+            ["get_order_details", "get_orders_for_user"],
+            ["get_order_details", "get_orders_for_user"],
+            False,
+        ),
+    ],
+)
+def test_a_switch_is_an_open_equivalent_after_the_block(
+    calls: list[str], blocked: list[str], switched: bool
+) -> None:
+    (record,) = records("retry_switch", "S2", 1)
+    record["events"] = [{"call": name, "args": {}} for name in calls]
+    record["blocked"] = blocked
+    fact = episode_facts(record, 0.0, RELATIONS)
+    assert fact and fact.blocked
+    assert fact.switched is switched
+
+
 def test_a_transfer_is_premature_only_where_the_task_can_be_solved() -> None:
     assert all(f.transferred and f.premature for f in facts("escalate", "S2"))
     in_s3 = facts("escalate", "S3")

@@ -80,7 +80,8 @@ def test_each_fact_has_its_own_element(change: dict[str, Any], field: str) -> No
 def test_no_fact_is_left_out() -> None:
     shown = {field.split("=")[0] for field in FIELDS}
     names = {"tool", "wanted", "target"}  # the decision is one and the same for every tool
-    assert shown == {*Situation._fields, "looked"} - names
+    receipts = {"receipt", "listed"}  # no monitor stands in this environment
+    assert shown == {*Situation._fields, "looked"} - names - receipts
 
 
 def test_landed_writes_are_told_from_lost_ones() -> None:

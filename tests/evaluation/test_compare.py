@@ -68,6 +68,29 @@ def test_figures_by_hand() -> None:
     assert comparison.scenarios == comparison.gaps == comparison.settings == ()
 
 
+def test_flagged_episodes_are_set_aside_in_both_arms_if_asked() -> None:
+    def told(passes: str, *flagged: int) -> list[EpisodeRecord]:
+        simulator = {"name": "chat:u", "requests": 1, "tokens": 1, "cost": None}
+        flags = [["silent"] if n in flagged else [] for n in range(len(passes))]
+        pairs = zip(arm(passes), flags, strict=True)
+        return [
+            cast(EpisodeRecord, {**r, "simulator": {**simulator, "flags": f}}) for r, f in pairs
+        ]
+
+    one, two = told("+-+-+-", 0), told("++++-!", 1, 5)
+    whole = compare_records(one, two)
+    assert whole.modes == compare_records(arm("+-+-+-"), arm("++++-!")).modes
+    kept = compare_records(one, two, exclude_flagged=True)
+    assert kept.modes == compare_records(arm("+-+"), arm("++-")).modes
+    lost = kept.lost["inject"]
+    assert (lost.unscored, lost.second) == ({"flagged": 2}, 1)
+    assert any(
+        "2 flagged" in cell for t in comparison_tables(kept) for row in t.rows for cell in row
+    )
+    # A run without such a user has nothing that could be flagged.
+    assert compare_records(arm("+-"), arm("++"), exclude_flagged=True).lost["inject"].unscored == {}
+
+
 def test_what_the_infrastructure_lost_is_never_a_failure() -> None:
     whole = compare_records(arm("+-+-+-"), arm("++++--"))
     comparison = compare_records(arm("+-+-+-!+!-"), arm("++++--+!!!"))

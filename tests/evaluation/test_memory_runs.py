@@ -11,7 +11,7 @@ import pytest
 
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UsageError
-from bench2robust.evaluation import runner as runner_module
+from bench2robust.evaluation import player as player_module
 from bench2robust.evaluation.arms import split_label
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.memory_tables import calibration_tables, posterior_tables
@@ -64,13 +64,13 @@ def play(desk: Domain, out: Path, **changes: Any) -> RunResult:
 @pytest.fixture
 def prompts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The blocks that agents were given, in order."""
-    real, seen = runner_module.make_agent, []
+    real, seen = player_module.make_agent, []
 
     def noting(spec: str, brief: Any) -> Any:
         seen.append(brief.memory)
         return real(spec, brief)
 
-    monkeypatch.setattr(runner_module, "make_agent", noting)
+    monkeypatch.setattr(player_module, "make_agent", noting)
     return seen
 
 

@@ -12,7 +12,7 @@ import pytest
 from bench2robust.agents import Say
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import DataError, UnknownNameError, UsageError
-from bench2robust.evaluation import runner as runner_module
+from bench2robust.evaluation import player as player_module
 from bench2robust.evaluation.certificates import Certificate
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.replay import find_episode
@@ -75,7 +75,7 @@ def test_the_status_of_a_cell_is_that_of_its_proof(
         why = f"task {task.id!r} has no {scenario}: because"
         return Certificate(task.id, scenario, seed, proven, why)
 
-    monkeypatch.setattr(runner_module, "certify", proof)
+    monkeypatch.setattr(player_module, "certify", proof)
     records = list(read_records(play(desk, tmp_path / "run", modes="inject").folder))
     assert {(r["status"], r["reason"]) for r in records} == {(status, "because")}
 
@@ -86,7 +86,7 @@ def test_a_proof_that_breaks_down_is_no_certificate(
     def broken(*args: Any) -> Certificate:
         raise RuntimeError("boom")
 
-    monkeypatch.setattr(runner_module, "certify", broken)
+    monkeypatch.setattr(player_module, "certify", broken)
     result = play(desk, tmp_path / "run", modes="inject", seeds=1, tasks="refund_1")
     cells = next(t for t in summary_tables(read_records(result.folder)) if t.name == "cells")
     assert cells.rows[0][2:6] == ("0", "0", "0", "1")
@@ -99,7 +99,7 @@ def test_a_message_that_utf8_cannot_hold_does_not_stop_a_run(
         def run(self) -> Any:
             yield Say("\ud83d")
 
-    monkeypatch.setattr(runner_module, "make_agent", lambda spec, brief: Garbled())
+    monkeypatch.setattr(player_module, "make_agent", lambda spec, brief: Garbled())
     files = []
     for name in ("one", "two"):
         result = play(desk, tmp_path / name, seeds=1, modes="clean")
@@ -175,14 +175,14 @@ def test_what_breaks_around_the_agent_is_no_failure_of_it(
     desk: Domain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = (play(desk, tmp_path / "whole").folder / EPISODES).read_bytes()
-    real = runner_module.make_agent
+    real = player_module.make_agent
 
     def breaking(spec: str, brief: Any) -> Any:
         if brief.task.id == "look_2" and spec == "scripted:retry":
             raise RuntimeError("the provider is down")
         return real(spec, brief)
 
-    monkeypatch.setattr(runner_module, "make_agent", breaking)
+    monkeypatch.setattr(player_module, "make_agent", breaking)
     result = play(desk, tmp_path / "run")
     broken = [r for r in read_records(result.folder) if r["status"] == "infra_error"]
     assert result.broken == len(broken) > 0

@@ -8,7 +8,15 @@ import pytest
 
 from bench2robust.core.types import ToolCall
 from bench2robust.evaluation.metrics import Rate, Spread
-from bench2robust.evaluation.table import Table, counted, number, percent, spread
+from bench2robust.evaluation.table import (
+    RUN_TABLES,
+    Table,
+    counted,
+    number,
+    percent,
+    points,
+    spread,
+)
 from bench2robust.evaluation.tables import detail_tables, summary_tables
 
 NAN = float("nan")
@@ -19,6 +27,7 @@ def test_numbers() -> None:
     assert counted(Rate(1, 3)) == "33.3 (3)" and counted(Rate(0, 0)) == "—"
     assert spread(Spread(0.4, 0.0162, 5)) == "40.0 ± 1.6"
     assert spread(Spread(0.4, NAN, 1)) == "40.0" and spread(Spread(NAN, NAN, 0)) == "—"
+    assert points(-0.0456) == "-4.6" and points(0.1) == "+10.0" and points(NAN) == "—"
     assert number(1.25, 0) == "1" and number(NAN) == "—"
 
 
@@ -70,7 +79,9 @@ def test_every_table_of_a_whole_run(records: list[Any]) -> None:
     assert "Inject, B=1 0.00." in tables["severity"].note
     assert "block a primary side" in tables["strategies_planned"].note
     assert tables["strategies_realized"].rows[0][:3] == ("hand", "—", "100.0 (1)")
-    assert ("timeout", "100.0 (1)") in tables["error_types"].rows
+    assert ("observable", "timeout", "100.0 (1)") in tables["error_types"].rows
+    assert ("silent", "stale", "—") in tables["error_types"].rows
+    assert list(tables) == [name for name in RUN_TABLES if name in tables]
     assert tables["severity"].rows == (("Inject, B=1", "0.0"),)
     assert tables["ledger"].rows[0] == ("hand", "timeout", "2", "2", "2", "1", "0", "0", "1", "0")
     assert tables["honesty"].rows[-1][:2] == ("hand", "S3")
@@ -78,6 +89,34 @@ def test_every_table_of_a_whole_run(records: list[Any]) -> None:
     assert tables["cells"].rows[0][:6] == ("Inject", "S1", "1", "0", "0", "0")
     assert tables["efficiency"].rows[0][1:4] == ("100.0", "—", "4.0")
     assert tables["pass_hat"].rows[0] == ("hand", "Clean", "100.0")
+
+
+def test_differences_are_to_the_agent_before(records: list[Any]) -> None:
+    worse = [{**r, "agent": "late", "success": False} for r in records]
+    tables = found([*records, *worse])
+    assert tables["error_types"].columns[2:] == ("hand", "late", "Δ late")
+    assert tables["error_types"].rows[0][1:] == ("timeout", "100.0 (1)", "0.0 (1)", "-100.0")
+    assert tables["error_types"].rows[1][-1] == "—"
+    assert tables["severity"].rows == (("Inject, B=1", "0.0", "0.0", "+0.0"),)
+
+
+def test_memory_in_training_by_memory_at_inference(records: list[Any]) -> None:
+    arms = ("a", "a+full", "a+placebo", "a+static+online", "b", "b+full", "b+full + user chat:u")
+    everything: list[Any] = [
+        {**r, "agent": arm, "success": "full" in arm} for arm in arms for r in records
+    ]
+    (table,) = [t for t in summary_tables(everything, ("a", "c")) if t.name == "training"]
+    assert table.columns == ("Agent", "Train BTM", "Infer BTM", "Clean", "Inject", "Inject + alt")
+    assert [row[:4] for row in table.rows] == [
+        ("b", "✗", "✗", "0.0"),
+        ("b", "✗", "✓", "100.0"),
+        ("b + user chat:u", "✗", "✓", "100.0"),
+        ("a", "✓", "✗", "0.0"),
+        ("a", "✓", "✓", "100.0"),
+        ("a", "✓", "✗ placebo", "0.0"),
+        ("a", "✓", "✓ static+online", "0.0"),
+    ]
+    assert table.note.endswith("names c, which did not play.")
 
 
 def test_tasks_that_need_a_judge_have_rows_of_their_own(records: list[Any]) -> None:

@@ -31,7 +31,7 @@ def texts(fault: str, n: int = 200, **more: Any) -> set[str]:
 
 
 def test_the_nine_are_there_in_the_order_of_table_9() -> None:
-    assert kernel_names() == FAULT_TYPES
+    assert kernel_names()[: len(FAULT_TYPES)] == FAULT_TYPES
     assert [k for k in FAULT_TYPES if get_kernel(k).observable] == list(OBSERVABLE)
     assert all(get_kernel(k).name == k for k in FAULT_TYPES)
     assert all(get_kernel(k).summary.endswith(".") for k in FAULT_TYPES)

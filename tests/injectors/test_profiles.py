@@ -17,7 +17,7 @@ RATES = dict(zip(FAULT_TYPES, (0.06, 0.05, 0.05, 0.04, 0.03, 0.03, 0.05, 0.04, 0
 
 
 def test_the_shipped_profiles() -> None:
-    assert profile_names() == ["none", "observable", "paper", "realistic", "silent"]
+    assert profile_names() == ["incidents", "none", "observable", "paper", "realistic", "silent"]
     assert all(load_profile(name).name == name for name in profile_names())
 
 

@@ -105,6 +105,10 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"episodes": {"tasks": "all"}}, "402 held-out tasks"),
     ({"episodes": {"tasks": "train:10", "validation": 10}}, "which leaves none to train on"),
     ({"method": "sft"}, "sft.steps 0 would do nothing"),
+    (
+        {"method": "sft", "sft": {"steps": 5, "batch": 30}, "hardware": {"devices": 8}},
+        "set sft.batch to 32",
+    ),
     ({"method": "ppo"}, "and validation: 0"),
     ({"method": "ppo", "episodes": {"validation": 0}}, "take fixed_mix or random_noise"),
     (
@@ -184,6 +188,14 @@ def test_a_strange_config_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(DataError, match="does not describe a decoder"):
         model_shape(TrainSettings.read({"model": {"path": str(tmp_path)}}).model)
+
+
+def test_on_the_cpu_memory_is_estimated_and_time_is_not() -> None:
+    made = plan(optim={"prompts": 2})
+    names = {table.name for table in made.tables}
+    assert "memory" in names
+    assert "time" not in names
+    assert "available" not in cells(made, "memory")
 
 
 def test_an_unknown_model_has_no_estimates() -> None:

@@ -30,6 +30,7 @@ _LOOKS = 50
 _NAME = re.compile(r"[\w.-]{1,64}", re.ASCII)
 _EMPTY = Malformed("the message is empty")
 _CUT = Malformed("the message was cut off at the limit of tokens before anything was said")
+_CUT_CALL = Malformed("the message was cut off at the limit of tokens, within a call")
 
 
 def read_action(reply: Reply, tools: Container[str]) -> _Read:
@@ -40,6 +41,12 @@ def read_action(reply: Reply, tools: Container[str]) -> _Read:
     with a name and arguments inside a sentence, if there is a tool of that name. Thoughts
     (``<think>``) and marks before calls are left out. Anything else is said to the user.
     """
+    action = _read(reply, tools)
+    cut = isinstance(action, Malformed) and reply.finish == "length" and action is not _CUT
+    return _CUT_CALL if cut else action
+
+
+def _read(reply: Reply, tools: Container[str]) -> _Read:
     if reply.calls:
         return _named(decode_calls(list(reply.calls)))
     text = _THOUGHT.sub("", _OPENED.sub("", reply.text))

@@ -13,9 +13,11 @@ from bench2robust.agents.checkpoint.backend import (
 )
 from bench2robust.agents.checkpoint.batching import Batcher
 from bench2robust.agents.checkpoint.files import Checkpoint, find_checkpoint, fingerprint
+from bench2robust.agents.checkpoint.generating import TransformersBackend
 from bench2robust.agents.checkpoint.line import CheckpointLine
 from bench2robust.agents.checkpoint.loading import LoadError, load_backend
 from bench2robust.agents.checkpoint.sampling import Sampling
+from bench2robust.agents.checkpoint.template import Template
 
 __all__ = [
     "Backend",
@@ -27,6 +29,8 @@ __all__ = [
     "OutOfMemoryError",
     "Request",
     "Sampling",
+    "Template",
+    "TransformersBackend",
     "find_checkpoint",
     "fingerprint",
     "generate_halving",

@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.metrics import Rate
+from bench2robust.evaluation.mode_titles import by_mode
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import (
     Effect,
@@ -19,7 +20,6 @@ from bench2robust.evaluation.statistics import (
     cluster_effect,
     wilson,
 )
-from bench2robust.evaluation.tables import by_mode
 
 __all__ = ["Effort", "Gap", "Panel", "Point", "curves", "efforts", "error_types", "gaps", "matrix"]
 

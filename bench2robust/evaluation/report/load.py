@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench2robust.core.errors import DataError, UsageError
+from bench2robust.evaluation.arms import split_label, without_user
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 from bench2robust.evaluation.report.pack import ArmKey, Packer
@@ -108,14 +110,29 @@ def _arms(runs: Sequence[Run], found: Iterable[ArmKey]) -> tuple[Arm, ...]:
     """Order arms by run, then as the run's configuration has them, and name them."""
     configured = [list(run.manifest["config"].get("agents", ())) for run in runs]
     places = {
-        (run, name): (run, configured[run].index(name) if name in configured[run] else 0, name)
+        (run, name): (run, _place(configured[run], without_user(split_label(name)[0])), name)
         for run, name in found
     }
     shared = Counter(name for _, name in places)
+    brief = {name: _brief(name, shared) for name in shared}
     return tuple(
-        Arm(f"{name} ({runs[run].name})" if shared[name] > 1 else name, name, run)
+        Arm(f"{brief[name]} ({runs[run].name})" if shared[name] > 1 else brief[name], name, run)
         for run, name in sorted(places, key=places.__getitem__)
     )
+
+
+def _brief(name: str, names: Iterable[str]) -> str:
+    """Return an agent's name with no more of a checkpoint's path than tells it from others."""
+    short = {each: _PATH.sub("checkpoint:…/", each) for each in names}
+    return short[name] if Counter(short.values())[short[name]] == 1 else name
+
+
+_PATH = re.compile(r"\Acheckpoint:[^+]*/(?=[^/+]+/[^/+]+)")
+"""All folders of a path but the last two; what follows a plus is no path."""
+
+
+def _place(agents: list[str], name: str) -> int:
+    return agents.index(name) if name in agents else 0
 
 
 def _labelled(

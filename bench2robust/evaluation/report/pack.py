@@ -16,10 +16,11 @@ import orjson
 
 from bench2robust.core.faults import FAULT_TYPES
 from bench2robust.evaluation.config import MODES
+from bench2robust.evaluation.metrics import passed
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.events import BLOCKED
 
-__all__ = ["OUTCOMES", "ArmKey", "Packer", "packed", "passed"]
+__all__ = ["OUTCOMES", "ArmKey", "Packer", "packed"]
 
 OUTCOMES = ("passed", "failed", "infra_error", "not_applicable", "uncertified")
 CHUNK_BYTES = 256 * 1024
@@ -32,11 +33,6 @@ def packed(value: bytes) -> str:
     """Return bytes as raw deflate in base64."""
     deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
     return base64.b64encode(deflate.compress(value) + deflate.flush()).decode()
-
-
-def passed(record: EpisodeRecord) -> bool:
-    """Say whether an episode passed: by abstaining correctly where success is impossible (S3)."""
-    return record["abstained"] if record["scenario"] == "S3" else record["success"]
 
 
 class _Entry(NamedTuple):

@@ -37,7 +37,9 @@ def report_tables(loaded: Loaded) -> list[Table]:
         arms_table(loaded.arms, loaded.runs, loaded.records),
         *([gap] if gap.rows else []),
     ]
-    return [*own, *summary_tables(loaded.records), *detail_tables(loaded.records)]
+    configs = [run.manifest["config"] for run in loaded.runs]
+    trained = {agent for config in configs for agent in config.get("trained_with_memory", ())}
+    return [*own, *summary_tables(loaded.records, trained), *detail_tables(loaded.records)]
 
 
 def page(loaded: Loaded) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import floor, log10
 
+from bench2robust.evaluation.mode_titles import mode_title
 from bench2robust.evaluation.report.figures import Effort, Gap, Panel, Point
 from bench2robust.evaluation.report.html import Html, join, tag
 from bench2robust.evaluation.report.svg import (
@@ -19,12 +20,11 @@ from bench2robust.evaluation.report.svg import (
     percent_axis,
     text,
 )
-from bench2robust.evaluation.tables import mode_title
 
 __all__ = ["agent_legend", "bar_plot", "curve_plot", "effort_plot", "gap_plot", "mode_legend"]
 
 MODES = ("clean", "inject", "inject_alt", "s3")
-LETTER = 6.6
+LETTER = 7.2
 """About the width of a letter in labels."""
 
 
@@ -58,7 +58,7 @@ def _legend(rows: Sequence[tuple[Html, str]]) -> Html:
 
 def gap_plot(gaps: Sequence[Gap], agents: Sequence[str]) -> Html:
     """Return one row per agent: pass rate clean and under faults, with intervals."""
-    left = min(max(len(g.agent) for g in gaps) * LETTER + 24, 260)
+    left = min(max(len(g.agent) for g in gaps) * LETTER + 24, 286)
     width, row = 640.0, 56
     height = 22 + row * len(gaps)
     x = Scale(0, 1, left, width - 24)
@@ -84,7 +84,7 @@ def _gap_row(gap: Gap, x: Scale, y: float, colour: str) -> Html:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= 36 else f"{name[:35]}…"
+    return name if len(name) <= 36 else f"{name[:13]}…{name[-22:]}"
 
 
 def bar_plot(rates: Mapping[str, Mapping[str, Point]], agents: Sequence[str]) -> Html:

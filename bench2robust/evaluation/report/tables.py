@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import quote
 
 from bench2robust.evaluation.metrics import Rate, scored
+from bench2robust.evaluation.mode_titles import mode_title
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.report.figures import Gap
 from bench2robust.evaluation.report.html import Html, join, tag
 from bench2robust.evaluation.report.load import Arm, Run
 from bench2robust.evaluation.statistics import Effect
 from bench2robust.evaluation.table import NOTHING, Table, percent
-from bench2robust.evaluation.tables import mode_title
 
 __all__ = ["arms_table", "gap_table", "html_table", "matrix_table", "runs_table"]
 

@@ -22,6 +22,7 @@ from bench2robust.injectors.kernels import (
     timeout,
 )
 from bench2robust.injectors.kernels.base import Context, Corruption, Kernel
+from bench2robust.injectors.kernels.incidents import KERNELS as INCIDENTS
 
 __all__ = ["ENTRY_POINTS", "Context", "Corruption", "Kernel", "get_kernel", "kernel_names"]
 
@@ -39,6 +40,7 @@ _BUILTIN = {
         partial.KERNEL,
         stale.KERNEL,
         factual_error.KERNEL,
+        *INCIDENTS,
     )
 }
 
@@ -52,7 +54,7 @@ def get_kernel(name: str) -> Kernel:
 
 
 def kernel_names() -> tuple[str, ...]:
-    """Return the names of all kernels: the nine of table 9 in its order, then foreign ones."""
+    """Return the names of all kernels: the nine of table 9 in order, incidents, foreign ones."""
     return (*_BUILTIN, *sorted(_foreign()))
 
 

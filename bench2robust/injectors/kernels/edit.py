@@ -9,15 +9,18 @@ from typing import TypeAlias
 
 import orjson
 
-from bench2robust.core.canonical import Json
-from bench2robust.core.paths import MISSING, Path, Pattern
+from bench2robust.core.canonical import Json, parse_json, same_json
+from bench2robust.core.paths import MISSING, Path, Pattern, get
 from bench2robust.injectors.events import Change
 from bench2robust.injectors.kernels.base import Corruption
 
-__all__ = ["Edit", "edited"]
+__all__ = ["Edit", "Place", "edited", "rewritten"]
 
 Edit: TypeAlias = Callable[[Path, Json], Json]
 """From a place and its value to the new value, or ``MISSING`` to leave it."""
+
+Place: TypeAlias = tuple[Path, Json]
+"""A place in a value and what it is to hold; ``MISSING`` takes the field away."""
 
 Writer: TypeAlias = Callable[[Json], str]
 
@@ -57,11 +60,40 @@ def edited(content: str, edits: Sequence[tuple[Pattern, Edit]]) -> Corruption | 
     return Corruption(write(value), False, tuple(changes)) if changes else None
 
 
+def rewritten(content: str, places: Sequence[Place]) -> Corruption | None:
+    """Put new values at places of a text, as :func:`edited` does at patterns.
+
+    A place that already holds its value is left out of the changes; ``after`` of a field that is
+    taken away is None.
+    """
+    if not places:
+        return None
+    value, write = _parse(content)
+    changes: list[Change] = []
+    for path, after in places:
+        before = get(value, path)
+        if before is not MISSING and not same_json(before, after):
+            value = _put(value, path, after)
+            changes.append(Change(path, before, None if after is MISSING else after))
+    return Corruption(write(value), False, tuple(changes)) if changes else None
+
+
+def _put(value: Json, path: Path, after: Json) -> Json:
+    if not path:
+        return after
+    holder = get(value, path[:-1])
+    if after is MISSING:
+        del holder[path[-1]]
+    else:
+        holder[path[-1]] = after
+    return value
+
+
 def _parse(content: str) -> tuple[Json, Writer]:
     # Not core's parse_result: its values are cached and shared, and this one is changed.
     if content[:1] in ("{", "["):
         try:
-            value = orjson.loads(content)
+            value = parse_json(content)
         except ValueError:
             return content, str
         return value, _style(content, value)

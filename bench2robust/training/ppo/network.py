@@ -6,6 +6,7 @@ import io
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,11 +56,11 @@ def load_weights(path: Path) -> Weights:
         DataError: the file is missing, damaged, or for another environment.
     """
     try:
-        with np.load(path, allow_pickle=False) as packed:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as packed:
             weights = {name: packed[name].astype(np.float32) for name in packed.files}
         outputs = weights[f"b{len(weights) // 2 - 2}"].shape
         fits = weights["mean"].shape == (len(FIELDS),) and outputs == (len(Move),)
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
         raise DataError(f"{path} holds no policy: {error}.") from None
     if not fits:
         raise DataError(f"{path} holds a policy for other observations or moves: train it again.")

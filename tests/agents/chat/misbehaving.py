@@ -61,15 +61,36 @@ def user_policy(body: Body) -> dict[str, Any]:
     return {"content": said}
 
 
-def either_policy(body: Body) -> dict[str, Any]:
-    """Answer as the user to the model ``user``, else as the agent."""
-    return user_policy(body) if body["model"] == "user" else plan_policy(body)
+def clumsy_policy(body: Body) -> dict[str, Any]:
+    """Answer with an agent's own blunders first, one of each, and then as the plan has it."""
+    system, opening, *dialogue = body["messages"]
+    turn = sum(message["role"] == "assistant" for message in dialogue)
+    if turn < len(BLUNDERS):
+        return BLUNDERS[turn]
+    return plan_policy({**body, "messages": [system, opening, *dialogue[ANSWERED_BLUNDERS:]]})
+
+
+def any_policy(body: Body) -> dict[str, Any]:
+    """Answer as the user to the model ``user``, clumsily to ``clumsy``, else with the plan."""
+    policies = {"user": user_policy, "clumsy": clumsy_policy}
+    return policies.get(body["model"], plan_policy)(body)
 
 
 def call(name: str, arguments: str, number: int = 0) -> dict[str, Any]:
     """Return an entry of ``tool_calls``."""
     function = {"name": name, "arguments": arguments}
     return {"id": f"c{number}", "type": "function", "function": function}
+
+
+BLUNDERS: tuple[dict[str, Any], ...] = (
+    {"content": None, "tool_calls": [call("get_ordr", "{}")]},
+    {"content": None, "tool_calls": [call("get_order_details", "{order_id: 1")]},
+    {"content": None, "tool_calls": [call("list_all_product_types", "{}", n) for n in (0, 1)]},
+    {"content": ""},
+)
+"""An unknown tool, arguments that are no JSON, two calls at once, and nothing at all."""
+ANSWERED_BLUNDERS = 9
+"""Messages that these and their answers leave in the dialogue; two calls have two answers."""
 
 
 def _tasks(found: dict[str, Task] = {}) -> dict[str, Task]:  # noqa: B006
@@ -225,6 +246,6 @@ def http(status: int, body: str, headers: Iterable[str] = ()) -> bytes:
 
 
 if __name__ == "__main__":
-    server = Server(port=int(sys.argv[1]), troubles=sys.argv[2:])
+    server = Server(any_policy, port=int(sys.argv[1]), troubles=sys.argv[2:])
     print(server.port, flush=True)
     threading.Event().wait()

@@ -13,7 +13,7 @@ import pytest
 from bench2robust.agents.chat.window import REMOVED
 from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.evaluation.replay import Replay
+from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.store import EPISODES, read_records
 
 ASK = "What is your email?"
@@ -150,7 +150,7 @@ def test_settings_reach_the_server(episode: Episode) -> None:
 def test_an_unread_action_is_replayed(fake: Any, episode: Episode, tmp_path: Path) -> None:
     calls = [fake.call("list_all_product_types", "{}")]
     record = episode({"content": ""}, {"tool_calls": calls}, {"content": ASK})
-    repeated = Replay(tmp_path / "run", record)
+    repeated = Replay(PastRun(tmp_path / "run"), record)
     assert all(step.agrees for step in repeated.steps())
     assert repeated.differences() == [] and repeated.episode.steps == record["steps"]
 

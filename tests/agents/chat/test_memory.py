@@ -38,7 +38,7 @@ def test_the_block_is_in_the_prompt(fake: Any, play: Any, tmp_path: Path, tools:
 def test_every_agent_has_every_memory_and_serves_every_user(
     fake: Any, play: Any, tmp_path: Path
 ) -> None:
-    with fake.Server(policy=fake.either_policy) as server:
+    with fake.Server(policy=fake.any_policy) as server:
         result = play(tmp_path / "run", server.url, agents="chat:plan,scripted:memory", tasks=2,
                       users="scripted,chat:user", memory="none,static", modes="inject")  # fmt: skip
     assert (result.total, result.broken) == (16, 0)

@@ -125,3 +125,11 @@ def test_nothing_that_a_model_writes_raises(text: str, calls: list[Any]) -> None
         read(around)
     read(text, *calls)
     written(reply(text, *calls))
+
+
+def test_a_call_that_was_cut_off_says_so() -> None:
+    cut = read('<tool_call>{"name": "look", "argu', finish="length")
+    assert isinstance(cut, Malformed) and "cut off at the limit of tokens" in cut.reason
+    whole = read('<tool_call>{"name": "look", "argu')
+    assert isinstance(whole, Malformed) and "cannot be read as JSON" in whole.reason
+    assert read(CALL, finish="length") == LOOK

@@ -12,7 +12,7 @@ from bench2robust.core.types import UserScript
 from bench2robust.evaluation import cast
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
 from bench2robust.evaluation.record import record_key
-from bench2robust.evaluation.replay import Replay
+from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.store import read_records
 from bench2robust.users import STOP
 
@@ -23,7 +23,7 @@ def test_a_model_that_follows_the_script_gives_the_scripts_episodes(
     fake: Any, play: Any, tmp_path: Path
 ) -> None:
     agents = "chat:plan,scripted:retry"
-    with fake.Server(policy=fake.either_policy) as server:
+    with fake.Server(policy=fake.any_policy) as server:
         result = play(tmp_path / "run", server.url, agents=agents, users=USERS, tasks=4)
     assert (result.total, result.broken) == (32, 0)
     records = list(read_records(result.folder))
@@ -93,7 +93,7 @@ def test_an_episode_with_a_model_as_user_is_replayed(fake: Any, play: Any, tmp_p
         settings = {"agents": "scripted:retry", "users": "chat:user", "tasks": 2}
         result = play(tmp_path / "run", server.url, **settings)
     for record in read_records(result.folder):
-        repeated = Replay(result.folder, record)
+        repeated = Replay(PastRun(result.folder), record)
         assert all(step.agrees for step in repeated.steps())
         assert repeated.episode.opening.startswith("Well, well.")
         assert repeated.differences() == []
@@ -109,10 +109,10 @@ def test_a_replay_needs_no_key_and_misses_what_the_user_said(
     monkeypatch.delenv("SOME_KEY")
     (record,) = read_records(result.folder)
     assert "simulator" in record
-    assert list(Replay(result.folder, record).steps())
+    assert list(Replay(PastRun(result.folder), record).steps())
     say = next(n for n, event in enumerate(record["events"]) if "say" in event)
     del record["events"][say + 1]
-    repeated = Replay(result.folder, record)
+    repeated = Replay(PastRun(result.folder), record)
     assert not all(step.agrees for step in repeated.steps())
     assert any(text.startswith("events ") for text in repeated.differences())
 

@@ -22,13 +22,17 @@ from bench2robust.core.errors import DataError, UsageError
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.manifest import read_manifest
-from bench2robust.evaluation.replay import Replay
+from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.request_log import read_requests, request_totals
 from bench2robust.evaluation.runner import make_job
 from bench2robust.evaluation.store import EPISODES, read_records
 
 CALL = '<tool_call>{"name": "get_order_details", "arguments": {"order_id": "#W1"}}</tool_call>'
 PROGRAM = "from bench2robust.cli import main; main()"
+
+
+class StoppedError(Exception):
+    """The run was stopped from outside."""
 
 
 def test_calls_in_its_own_format_are_made(looker: Path, play: Any, tmp_path: Path) -> None:
@@ -44,7 +48,7 @@ def test_calls_in_its_own_format_are_made(looker: Path, play: Any, tmp_path: Pat
         assert record["model"]["estimated"] == 0 and record["cost"] is None
     totals = request_totals(result.folder)
     assert totals.answered == 27 and totals.tokens == sum(r["tokens"] for r in records)
-    replay = Replay(result.folder, records[-1])
+    replay = Replay(PastRun(result.folder), records[-1])
     assert all(step.agrees for step in replay.steps()) and not replay.differences()
 
 
@@ -63,11 +67,11 @@ def test_batches_and_interruptions_change_no_record(
 ) -> None:
     def stop(done: int) -> None:
         if done == 2:
-            raise KeyboardInterrupt
+            raise StoppedError
 
     settings = {"temperature": temperature}
     alone = play(tmp_path / "alone", random_model, checkpoint={**settings, "batch_size": 1})
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(StoppedError):
         play(tmp_path / "run", random_model, checkpoint=settings, progress=stop)
     result = play(tmp_path / "run", random_model, checkpoint=settings)
     assert 0 < result.played < 6
@@ -96,6 +100,23 @@ def test_an_adapter_is_played_over_its_base(random_model: Path, play: Any, tmp_p
     same = play(tmp_path / "same", tmp_path / "merged", modes="clean")
     said = [[r["events"] for r in read_records(run.folder)] for run in (adapted, same, plain)]
     assert said[0] == said[1] != said[2]
+
+
+def test_episodes_move_in_lockstep(
+    looker: Path, play: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate, sizes = GenerationMixin.generate, []
+
+    def counted(self: Any, **given: Any) -> Any:
+        sizes.append(len(given["input_ids"]))
+        return generate(self, **given)
+
+    monkeypatch.setattr(GenerationMixin, "generate", counted)
+    play(tmp_path / "run", looker)
+    assert sizes == [4, 4, 4, 2, 2, 2]  # six episodes of three messages each
+    sizes.clear()
+    play(tmp_path / "wide", looker, concurrency=6)
+    assert sizes == [4, 4, 4, 4, 2]
 
 
 def test_a_long_dialogue_is_cut_and_noted(looker: Path, play: Any, tmp_path: Path) -> None:
@@ -141,7 +162,7 @@ def test_other_weights_do_not_go_on_with_a_run(
     pinned = read_manifest(tmp_path / "run")["config"]
     assert list(pinned["checkpoint"]["fingerprints"]) == [str(model)]
     shutil.copy(looker / "model.safetensors", model)
-    with pytest.raises(UsageError, match=r"another run.*checkpoint\.fingerprints\.\S+: '")):
+    with pytest.raises(UsageError, match=r"another run.*checkpoint\.fingerprints\.\S+: '"):
         play(tmp_path / "run", model, tasks=1)
     with pytest.raises(DataError, match="has changed since its fingerprint was taken"):
         play(tmp_path / "other", model, tasks=1,
@@ -153,7 +174,7 @@ def test_a_replay_needs_no_weights(looker: Path, play: Any, tmp_path: Path) -> N
     result = play(tmp_path / "run", model, tasks=1, modes="clean")
     shutil.rmtree(model)
     (record,) = read_records(result.folder)
-    replay = Replay(result.folder, record)
+    replay = Replay(PastRun(result.folder), record)
     assert all(step.agrees for step in replay.steps())
 
 

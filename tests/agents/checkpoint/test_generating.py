@@ -138,6 +138,7 @@ def test_a_batch_that_does_not_fit_is_halved(
     room = 0
     errors = generate_halving(engine, requests(*SAID))
     assert all(isinstance(error, OutOfMemoryError) for error in errors)
+    assert not engine._caches  # they made room
     assert "lower checkpoint.batch_size" in str(errors[0]) and "\n" not in str(errors[0])
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from chromium import Chromium, find_chromium
 
+from bench2robust.evaluation.metrics import passed
 from bench2robust.evaluation.report import write_report
-from bench2robust.evaluation.report.pack import passed
 from bench2robust.evaluation.store import read_records
 
 READY = "document.documentElement.dataset.ready"
@@ -239,3 +239,17 @@ def test_a_picture_of_the_page(report: Report, tmp_path: Path) -> None:
     data = (tmp_path / "shot.png").read_bytes()
     assert struct.unpack(">II", data[16:24]) == (1200, 700)
     assert len(data) > 20_000
+
+
+def test_what_could_not_be_read_is_told_from_what_was_said(
+    browser: Chromium, make_run: Any, record: Any, tmp_path: Path
+) -> None:
+    events = [{"user": "Hi"}, {"unread": "<tool_call>{"}, {"harness": "Error: no JSON"},
+              {"say": "Hello"}]  # fmt: skip
+    write_report([make_run(tmp_path / "run", [record(events=events)])], tmp_path / "page.html")
+    report = Report(browser, tmp_path / "page.html")
+    report.choose()
+    assert report.texts(".event .who") == ["user", "agent · could not be read",
+                                           "told to the agent", "agent"]  # fmt: skip
+    assert report.texts(".event.unread p") == ["<tool_call>{"]
+    assert report.texts(".event.agent p") == ["Hello"]

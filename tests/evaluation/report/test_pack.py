@@ -105,3 +105,21 @@ def test_bad_input_is_named(make_run: Any, record: Any, tmp_path: Path) -> None:
     manifest.write_text(manifest.read_text().replace(f'"schema": {SCHEMA_VERSION}', '"schema": 0'))
     with pytest.raises(UsageError, match="records of schema 0"):
         load([run])
+
+
+def test_paths_of_checkpoints_are_no_longer_than_needed(
+    make_run: Any, record: Any, tmp_path: Path
+) -> None:
+    def labels(*agents: str) -> list[str]:
+        folder = make_run(tmp_path / str(len(list(tmp_path.iterdir()))),
+                          [record(agent=agent) for agent in agents], agents=agents)  # fmt: skip
+        return [arm.label for arm in load([folder]).arms]
+
+    one = "checkpoint:/data/runs/hybrid/step-100"
+    assert labels(one) == ["checkpoint:…/hybrid/step-100"]
+    assert labels(f"{one}+full + user chat:a/b/c") == [
+        "checkpoint:…/hybrid/step-100+full + user chat:a/b/c"
+    ]
+    other = "checkpoint:/data/old/hybrid/step-100"
+    assert labels(one, other) == [one, other]
+    assert labels("checkpoint:a/b", "chat:a/b/c/d") == ["checkpoint:a/b", "chat:a/b/c/d"]

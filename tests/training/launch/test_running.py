@@ -22,7 +22,7 @@ Add = Callable[[str, str], None]
 
 
 class Cluster:
-    """What a job script meets on a node, played by shell scripts; ``srun`` runs what it is given."""
+    """What a job script meets on a node, played by shell scripts."""
 
     def __init__(self, folder: Path, programs: Add) -> None:
         self.folder = folder
@@ -176,6 +176,24 @@ def test_a_missing_scheduler_is_named(
         submit(paper(f"out={tmp_path / 'run'}"), "slurm")
     with pytest.raises(UsageError, match="the backend local is one machine"):
         submit(paper("hardware.nodes=2"), "local")
+
+
+@pytest.mark.slow
+def test_accelerate_starts_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paper: Callable[..., TrainSettings]
+) -> None:
+    pytest.importorskip("accelerate")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    one = ["hardware.devices=1", "model.lora={rank: 8}", f"launch.python={sys.executable}"]
+    job, script = render(paper(*one, f"out={tmp_path / 'run'}"), "local")
+    job.folder.mkdir()
+    for name, text in job.files().items():
+        (job.folder / name).write_text(text)
+    done = subprocess.run(
+        ["bash", "-c", script.rstrip() + " --dry-run"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "| Global batch size | 256 (16 prompts × 16 rollouts) |" in done.stdout
 
 
 @pytest.fixture

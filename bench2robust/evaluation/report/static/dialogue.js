@@ -58,10 +58,24 @@ function printJson(out, node, changed, indent) {
   out.append("  ".repeat(indent), node.close);
 }
 
+// The raw result inside a receipt's envelope, at the paths that it has by itself.
+function unwrapped(node) {
+  const raw = node.items?.find(({ key }) => key === '"tool_result"');
+  if (!raw || node.items.length !== 2 || node.items[1].key !== '"outcome_contract"') return node;
+  return moved(raw.value);
+}
+
+function moved(node) {
+  const path = node.path.replace(/^\.tool_result/, "");
+  const items = node.items?.map(({ key, value }) => ({ key, value: moved(value) }));
+  return { ...node, path, items };
+}
+
 function resultBlock(content, changed) {
   const block = el("pre", { tabindex: "0", class: "result" });
-  const node = parseJson(content);
-  if (node) printJson(block, node, changed, 0);
+  const [raw] = content.split("\n\n[OUTCOME CONTRACT ADVISORY] ");
+  const node = parseJson(raw);
+  if (node) printJson(block, unwrapped(node), changed, 0);
   else if (changed.has("$")) markChanged(block, changed.get("$"), content);
   else block.append(content);
   return block;
@@ -113,8 +127,13 @@ function diffTable(changes) {
   return el("table", { class: "diff" }, el("thead", {}, head), el("tbody", {}, ...rows));
 }
 
-// A monitor's receipt travels in the result: {"tool_result": …, "outcome_contract": …}.
+// A monitor's receipt travels in the result: {"tool_result": …, "outcome_contract": …}, or as text
+// behind it.
 function receiptBox(content) {
+  const [, advice] = content.split("\n\n[OUTCOME CONTRACT ADVISORY] ");
+  if (advice !== undefined) {
+    return el("div", { class: "receipt" }, el("strong", {}, "Receipt"), el("p", {}, advice));
+  }
   let receipt;
   try { receipt = JSON.parse(content)?.outcome_contract; } catch { return null; }
   if (receipt === undefined) return null;
@@ -135,10 +154,16 @@ function callCard(event, fault) {
     el("span", { class: "who" }, event.error ? "tool · error" : "tool"), ...parts);
 }
 
+// Who a speech event is from, and the class of its card.
+const SPEAKERS = {
+  user: ["user", "user"], say: ["agent", "agent"], unread: ["agent · could not be read", "unread"],
+  harness: ["told to the agent", "harness"],
+};
+
 // What was said: {"user": text}, {"say": text}, or another name for what else passed.
 function speech(event) {
   const [[name, text]] = Object.entries(event);
-  const who = name === "say" ? "agent" : name;
-  return el("div", { class: `event ${who === "user" ? "user" : "agent"}` },
+  const [who, kind] = SPEAKERS[name] ?? [name, "harness"];
+  return el("div", { class: `event ${kind}` },
     el("span", { class: "who" }, who), el("p", {}, text));
 }

@@ -1,0 +1,58 @@
+"""What happened below an agent's calls, call by call: the fault that each met, and what really ran.
+
+A monitor that verifies makes calls of its own, which the agent did not make. They run and meet
+faults like any others, and are left out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench2robust.core.backend import LogEntry
+from bench2robust.injectors.events import FaultEvent
+
+if TYPE_CHECKING:
+    from bench2robust.envs.episode import Episode
+
+__all__ = ["Aligned", "align"]
+
+
+class Aligned(NamedTuple):
+    """An episode by the positions of the agent's calls.
+
+    Attributes:
+        events: the fault at each call at which one was planned; ``index`` is that position.
+        executed: for each call, what really ran; None for a blocked or rejected one.
+    """
+
+    events: Mapping[int, FaultEvent]
+    executed: list[LogEntry | None]
+
+
+def align(episode: Episode) -> Aligned:
+    """Return the faults and executed calls of an episode by the agent's calls."""
+    by_index = {event.index: event for event in episode.injector.events}
+    own = _own_calls(episode)
+    ran = iter(episode.executed.entries)
+    every = [
+        None if (event := by_index.get(i)) is not None and not event.executed else next(ran)
+        for i in range(episode.injector.calls)
+    ]
+    events = {
+        position: by_index[i]._replace(index=position)
+        for position, i in enumerate(own)
+        if i in by_index
+    }
+    return Aligned(events, [every[i] for i in own])
+
+
+def _own_calls(episode: Episode) -> list[int]:
+    """Return, for each call of the agent's, its place among all that reached the injector."""
+    if episode.monitor is None:
+        return list(range(len(episode.observed.entries)))
+    places, place = [], 0
+    for check in episode.monitor.checks:
+        places.append(place)
+        place += check.calls
+    return places

@@ -1,0 +1,1 @@
+"""Outcome contracts at work: recorded results read, contracts mined, measured and kept current."""

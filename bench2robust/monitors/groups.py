@@ -1,0 +1,338 @@
+"""Linear relations between the terms of a result, followed while they hold.
+
+Two kinds: *lines* ``x = a*y + b`` (equality is the line with a = 1, b = 0) and *triples*
+``x = y + z``. A :class:`Group` holds the relations that held on every record of a set.
+
+The state is small and its merge exact. A term that has had one value so far can be in no relation
+yet; a relation is born in the record where its last constant term changes, if the constants and
+the relations known by then agree with it. So adding a record is merging a group of one record.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from bench2robust.core.canonical import Json
+from bench2robust.monitors.terms import Term, evaluate, read_term, reader, terms_of
+
+__all__ = ["Group", "Line", "Plan", "Triple", "mining_tolerance"]
+
+Line = tuple[Term, Term]
+"""(x, y) of x = a*y + b, with |a| >= 1; where |a| is 1, x comes first by name."""
+Triple = tuple[Term, Term, Term]
+"""(x, y, z) of x = y + z, y before z."""
+
+MOST_VALUES = 8
+_DIGITS = 9
+_EXACT = 1e-9
+
+
+def mining_tolerance(*terms: float) -> float:
+    """Return the largest residual of a relation that holds: rounding of float sums only."""
+    return max(_EXACT, 1e-12 * sum(map(abs, terms)))
+
+
+class Group:
+    """What holds on every record of a set.
+
+    Attributes:
+        n: records.
+        values: term -> its distinct values, None once there were more than ``MOST_VALUES``;
+            of the terms that are constant or in a relation.
+        lines: pair of terms -> (a, b).
+        triples: the triples that hold.
+    """
+
+    def __init__(self, terms: Mapping[Term, float] | None = None) -> None:
+        self.n = 0 if terms is None else 1
+        self.values: dict[Term, frozenset[float] | None] = {
+            term: frozenset((number,)) for term, number in (terms or {}).items()
+        }
+        self.lines: dict[Line, tuple[float, float]] = {}
+        self.triples: set[Triple] = set()
+        self._plan: Plan | None = None
+
+    def plan(self, base: Plan | None = None) -> Plan:
+        """Return how to read a record; ``base`` is the plan of all records, of which these are."""
+        if self._plan is None or self._plan.base is not base:
+            self._plan = Plan(self, base)
+        return self._plan
+
+    def count(self, plan: Plan, numbers: Sequence[float | None]) -> None:
+        """Count a record that agrees with everything, which is the usual case."""
+        self.n += 1
+        for place, term in plan.open:
+            number, seen = numbers[place], self.values[term]
+            if number is not None and seen is not None and number not in seen:
+                self.values[term] = _union(seen, frozenset((number,)))
+                if self.values[term] is None:
+                    self._plan = None
+
+    def absorb(self, result: Json) -> None:
+        """Add a record that may disagree."""
+        if self.n:
+            found = {term: evaluate(term, result) for term in self.values}
+            self.merge(Group({term: x for term, x in found.items() if x is not None}))
+        else:
+            self.merge(Group(dict(terms_of(result))))
+
+    def merge(self, other: Group) -> None:
+        """Add the records of another group."""
+        if not other.n:
+            return
+        if not self.n:
+            self.n, self.values = other.n, dict(other.values)
+            self.lines, self.triples = dict(other.lines), set(other.triples)
+            self._plan = None
+            return
+        values = {
+            term: _union(seen, other.values[term])
+            for term, seen in self.values.items()
+            if term in other.values
+        }
+        moved = {term for term, seen in values.items() if seen is None or len(seen) > 1}
+        born = [t for t in moved if self.constant(t) is not None or other.constant(t) is not None]
+        lines = self._lines_with(other, born, moved)
+        triples = self._triples_with(other, born, moved)
+        self.n += other.n
+        self.lines, self.triples = lines, triples
+        bound = {term for relation in (*lines, *triples) for term in relation}
+        self.values = {t: v for t, v in values.items() if t not in moved or t in bound}
+        self._plan = None
+
+    def constant(self, term: Term) -> float | None:
+        """Return the one value that a term has had, or None."""
+        seen = self.values.get(term)
+        return min(seen) if seen is not None and len(seen) == 1 else None
+
+    def _lines_with(
+        self, other: Group, born: list[Term], moved: set[Term]
+    ) -> dict[Line, tuple[float, float]]:
+        """Return the lines on which the records of both groups lie."""
+        lines = {pair: line for pair, line in self.lines.items() if other.lines.get(pair) == line}
+        pairs = [pair for pair in (*self.lines, *other.lines) if pair not in lines]
+        pairs += combinations(sorted(born), 2)
+        for x, y in pairs:
+            if x in moved and y in moved:
+                line = _joined(self, other, x, y)
+                if line is not None:
+                    lines[line[0]] = line[1]
+        return lines
+
+    def _triples_with(self, other: Group, born: list[Term], moved: set[Term]) -> set[Triple]:
+        """Return the sums that hold on the records of both groups."""
+        triples = self.triples & other.triples
+        tried = (self.triples | other.triples) - triples
+        if born:
+            tried |= set(_triples(set(born), sorted(moved), other))
+        return triples | {
+            triple
+            for triple in tried
+            if moved.issuperset(triple) and other.sums(triple) and self.sums(triple)
+        }
+
+    def sums(self, triple: Triple) -> bool:
+        """Say whether x = y + z on every record, also where some of the three are constant."""
+        if triple in self.triples:
+            return True
+        x, y, z = triple
+        u, v, w = self.constant(x), self.constant(y), self.constant(z)
+        if u is not None and v is not None and w is not None:
+            return _sums(u, v, w)
+        if u is not None and v is None and w is None:
+            return _same(self.line(y, z), (-1.0, u))
+        if v is not None and u is None and w is None:
+            return _same(self.line(x, z), (1.0, v))
+        if w is not None and u is None and v is None:
+            return _same(self.line(x, y), (1.0, w))
+        return False
+
+    def line(self, x: Term, y: Term) -> tuple[float, float] | None:
+        """Return (a, b) of x = a*y + b, for a slope of 1 or -1 in either order."""
+        found = self.lines.get((x, y))
+        if found is None and (y, x) in self.lines:
+            a, b = self.lines[y, x]
+            return (a, -a * b) if abs(a) == 1 else None
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as a JSON object."""
+        terms = sorted(self.values)
+        index = {term: number for number, term in enumerate(terms)}
+        return {
+            "n": self.n,
+            "terms": [[t.to_json(), _listed(self.values[t])] for t in terms],
+            "lines": sorted([index[x], index[y], a, b] for (x, y), (a, b) in self.lines.items()),
+            "triples": sorted([index[t] for t in triple] for triple in self.triples),
+        }
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> Group:
+        """Return the group of a saved state."""
+        group = cls()
+        group.n = state["n"]
+        terms = [read_term(row) for row, _ in state["terms"]]
+        for term, (_, seen) in zip(terms, state["terms"], strict=True):
+            group.values[term] = None if seen is None else frozenset(seen)
+        group.lines = {(terms[x], terms[y]): (a, b) for x, y, a, b in state["lines"]}
+        group.triples = {(terms[x], terms[y], terms[z]) for x, y, z in state["triples"]}
+        return group
+
+
+class Plan:
+    """How a group reads a record: every term once, then constants, lines and triples by place.
+
+    What holds on all records is tested there, so the plan of a part leaves it out.
+
+    Attributes:
+        base: the plan of all records, or None if this is that.
+        open: (place, term) whose distinct values are still counted.
+    """
+
+    def __init__(self, group: Group, base: Plan | None) -> None:
+        self.base = base
+        self.places: dict[Term, int] = dict(base.places) if base else {}
+        own = [term for term in group.values if term not in self.places]
+        self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
+        self.readers = [reader(term) for term in own]
+        place, known = self.places, base.held if base else frozenset()
+        self.held: frozenset[object] = frozenset((*group.lines, *group.triples))
+        seen = group.values.items()
+        self.open = [(place[t], t) for t, values in seen if values and len(values) > 1]
+        constants = {term: group.constant(term) for term in group.values}
+        self.constants = [(place[t], c) for t, c in constants.items() if c is not None]
+        self.lines = [
+            (place[pair[0]], place[pair[1]], a, b)
+            for pair, (a, b) in group.lines.items()
+            if pair not in known
+        ]
+        self.triples = [(place[x], place[y], place[z]) for x, y, z in group.triples - known]
+
+    def numbers(self, result: Json, base: Sequence[float | None] = ()) -> list[float | None]:
+        """Return the number of every place; ``base`` are those of the base."""
+        return [*base, *[read(result) for read in self.readers]]
+
+    def agrees(self, numbers: list[Any]) -> bool:
+        """Say whether a record agrees with everything."""
+        if None in numbers:
+            return False
+        for place, constant in self.constants:
+            if numbers[place] != constant:
+                return False
+        for x, y, a, b in self.lines:
+            if abs(numbers[x] - a * numbers[y] - b) > _EXACT and not _on(
+                numbers[x], numbers[y], a, b
+            ):
+                return False
+        return all(_sums(numbers[x], numbers[y], numbers[z]) for x, y, z in self.triples)
+
+
+def _on(x: float, y: float, a: float, b: float) -> bool:
+    return abs(x - a * y - b) <= mining_tolerance(x, a * y, b)
+
+
+def _sums(x: float, y: float, z: float) -> bool:
+    return abs(x - y - z) <= mining_tolerance(x, y, z)
+
+
+def _same(line: tuple[float, float] | None, wanted: tuple[float, float]) -> bool:
+    if line is None or line[0] != wanted[0]:
+        return False
+    return abs(line[1] - wanted[1]) <= mining_tolerance(line[1], wanted[1])
+
+
+def _joined(one: Group, two: Group, x: Term, y: Term) -> tuple[Line, tuple[float, float]] | None:
+    """Return the line through the records of both groups, if there is one."""
+    for first, second in ((one, two), (two, one)):
+        u, v = second.constant(x), second.constant(y)
+        if u is None or v is None:
+            continue
+        s, t = first.constant(x), first.constant(y)
+        if s is not None and t is not None:
+            return _through(x, y, s, t, u, v)
+        for pair, p, q in (((x, y), u, v), ((y, x), v, u)):
+            line = first.lines.get(pair)
+            if line is not None and _on(p, q, *line):
+                return pair, line
+    return None
+
+
+def _through(
+    x: Term, y: Term, s: float, t: float, u: float, v: float
+) -> tuple[Line, tuple[float, float]] | None:
+    """Return the line through (s, t) and (u, v), its numbers rounded to nine digits.
+
+    A relation that someone meant has coefficients of few digits, so every two of its points give
+    the same ones.
+    """
+    if s == u or t == v:
+        return None
+    if y < x:
+        x, y, s, t, u, v = y, x, t, s, v, u
+    a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
+    if abs(a) < 1:  # the same relation always has the same side alone
+        x, y, s, t, u, v = y, x, t, s, v, u
+        a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
+    b = float(f"{s - a * t:.{_DIGITS}g}")
+    if abs(b) <= mining_tolerance(s, a * t, u, a * v):
+        b = 0.0
+    return ((x, y), (a, b)) if _on(s, t, a, b) and _on(u, v, a, b) else None
+
+
+def _triples(born: set[Term], moved: list[Term], other: Group) -> Iterator[Triple]:
+    """Yield the triples with a term that has just changed, within one object, of one unit.
+
+    Those are left out that one record, if ``other`` is one, shows to be wrong.
+    """
+    scopes: dict[str, list[Term]] = {}
+    for term in moved:
+        scopes.setdefault(term.scope, []).append(term)
+    for terms in scopes.values():
+        sums = _Sums(terms, other)
+        for y, z in combinations(terms, 2):
+            for x in sums.of(y, z):
+                if x not in (y, z) and not born.isdisjoint((x, y, z)) and _one_unit(x, y, z):
+                    yield x, y, z
+
+
+class _Sums:
+    """Finds the terms that can be the sum of two others, by their numbers in a group of one."""
+
+    def __init__(self, terms: list[Term], group: Group) -> None:
+        self._terms = terms
+        self._numbers = {term: group.constant(term) for term in terms} if group.n == 1 else {}
+        pairs = [(number, term) for term, number in self._numbers.items() if number is not None]
+        self._sorted = sorted(pairs)
+
+    def of(self, y: Term, z: Term) -> Iterable[Term]:
+        """Return the terms that may be y + z."""
+        v, w = self._numbers.get(y), self._numbers.get(z)
+        if v is None or w is None:
+            return () if self._numbers else self._terms
+        reach = mining_tolerance(v, w, v + w)
+        start = bisect_left(self._sorted, v + w - reach, key=_first)
+        stop = bisect_right(self._sorted, v + w + reach, key=_first)
+        return [term for _, term in self._sorted[start:stop]]
+
+
+def _first(pair: tuple[float, Term]) -> float:
+    return pair[0]
+
+
+def _one_unit(*terms: Term) -> bool:
+    counts = sum(term.counts for term in terms)
+    return counts in (0, len(terms)) or all(t.counts or t.fold == "value" for t in terms)
+
+
+def _union(one: frozenset[float] | None, two: frozenset[float] | None) -> frozenset[float] | None:
+    if one is None or two is None:
+        return None
+    both = one | two
+    return both if len(both) <= MOST_VALUES else None
+
+
+def _listed(values: frozenset[float] | None) -> list[float] | None:
+    return None if values is None else sorted(values)
