@@ -274,6 +274,9 @@ class Words(Settings):
             not clean.
         recovery: how often a failure is answered by a false ``done``, by an invented number
             (``invent``), by ``retry`` or by ``switch``; the rest is ``transfer``.
+        slips: how often a demonstration holds a turn that cannot be read. It is not to be
+            imitated, but shows what to do after one: without it, a policy that slips never finds
+            back, and its long nonsense fills the loss.
         observed: the weight of tokens that are only read; those that the policy writes have 1.
         matrix_learning_rate: of Muon, for the hidden matrices; ``sft.learning_rate`` is for the
             rest. Both fall to 0 in a straight line.
@@ -283,6 +286,7 @@ class Words(Settings):
     alternative: Share = 0.35
     faults: Count = 1
     recovery: dict[Answer, Share] = Field(default_factory=lambda: dict(_RECOVERY))
+    slips: Share = 0.15
     observed: Share = 0.1
     matrix_learning_rate: Rate = 0.02
 

@@ -186,3 +186,17 @@ def test_the_view_of_a_switch(small: Any) -> None:
             small.feed(running, f"read order {small.after(running, 'order')} ;")
         assert "total" in small.words_of(running.tokens[-14:])
     assert met == {"user", "order"}
+
+
+def test_after_a_slip_a_demonstration_goes_on_as_if_nothing_had_happened(small: Any) -> None:
+    domain, lexicon = small.world()
+    slipping = Words(slips=1.0)
+    for number, task in enumerate(domain.tasks("train")[:30]):
+        episode = Episode(domain, task, number, CLEAN)
+        example = demonstrate(episode, lexicon, slipping, number)
+        words = lexicon.decode(example.tokens)
+        assert words.count("unreadable") == 1
+        assert episode.outcome().success
+        start = words.index("unreadable")
+        assert example.weights[start - 2 : start + 2] == [0.0] * 4, "a slip is not imitated"
+        assert example.weights[start + 2] == 1.0

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, TypeAlias
 
-from bench2robust.agents.base import Action, Say
+from bench2robust.agents.base import Action, Say, Unreadable
 from bench2robust.core.canonical import parse_result
 from bench2robust.core.keyed import choose, uniform
 from bench2robust.core.types import Task, ToolCall, ToolResult
 from bench2robust.domains.retail.mentions import mentions
 from bench2robust.envs.episode import Episode
-from bench2robust.training.compact.tokens import Lexicon
+from bench2robust.training.compact.tokens import CompactEpisode, Lexicon
 from bench2robust.training.compact.view import DONE, REFUND, TOOLS
 from bench2robust.training.compact.words import product_word
 from bench2robust.training.config_groups import Words
@@ -25,6 +25,8 @@ from bench2robust.training.examples import Example
 __all__ = ["demonstrate"]
 
 _EMAIL, _NAME, _LOOK, _READ, _STOCK, _CANCEL, _RETURN, _TRANSFER = TOOLS
+_LONGEST = 5
+"""Turns of a clean demonstration."""
 _OTHER = {_EMAIL: _NAME, _NAME: _EMAIL, _READ: _STOCK, _STOCK: _READ}
 
 Work: TypeAlias = Generator[Action, "ToolResult | str", None]
@@ -40,9 +42,14 @@ def demonstrate(episode: Episode, lexicon: Lexicon, words: Words, number: int) -
     tokens = view.prompt()
     weights = [0.0, *[words.observed] * (len(tokens) - 1)]
     work = _Demonstrator(episode, view.words.product, words, number).run()
+    slip = _slip(episode, words, number)
     action = next(work)
     while True:
         turn = lexicon.encode(view.words.words_of(action))
+        if episode.steps == slip:
+            slipped = _slipped(episode, view, turn)
+            tokens += slipped
+            weights += [0.0] * len(slipped)
         tokens += turn
         weights += [1.0] * len(turn)
         back = episode.say(action.text) if isinstance(action, Say) else episode.call(action)
@@ -52,6 +59,22 @@ def demonstrate(episode: Episode, lexicon: Lexicon, words: Words, number: int) -
         tokens += seen
         weights += [words.observed] * len(seen)
         action = work.send(back)
+
+
+def _slip(episode: Episode, words: Words, number: int) -> int:
+    """Return the step at which a turn comes out unreadable first; -1 for none."""
+    key = (episode.seed, episode.task.id, number)
+    if uniform("demo slip", *key) >= words.slips:
+        return -1
+    return choose(range(_LONGEST), "demo slip at", *key)
+
+
+def _slipped(episode: Episode, view: CompactEpisode, turn: list[int]) -> list[int]:
+    """Let the episode pass over a turn that lacks its last word; return it and what is shown."""
+    short = [*turn[:-2], turn[-1]]
+    (action,) = view.actions(short)
+    assert isinstance(action, Unreadable)
+    return short + view.observation([(action, episode.skip(action.text, action.answer))])
 
 
 class _Demonstrator:
