@@ -20,8 +20,8 @@ def study(config: ConfigOption, set_: SetOption = None, out: OutOption = None) -
 
     For example:
 
-    * `bench2robust study --config configs/train/study.yaml`
-    * `bench2robust study --config configs/train/study.yaml --set seeds=[0]`
+    * `bench2robust study --config configs/study/cpu_demo.yaml`
+    * `bench2robust study --config configs/study/cpu_demo.yaml --set seeds=[0]`
     """
     from bench2robust.training import run
 

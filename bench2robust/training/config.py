@@ -24,10 +24,10 @@ from bench2robust.training.config_groups import (
     Ppo,
     Reward,
     Rollout,
-    Sft,
     block,
     choice,
 )
+from bench2robust.training.config_sft import Sft
 from bench2robust.training.launch.settings import Launch
 
 __all__ = ["Method", "TrainSettings", "load_settings"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,8 +72,18 @@ def run(settings: TrainSettings) -> tuple[Table, ...]:
         torch.set_num_threads(1)  # more wait for one another wherever the cores are shared
     domain = get_domain(settings.episodes.domain, settings.episodes.data)
     first = processes().is_main_process
-    with _claimed(settings, domain, first), stop_requests() as stop:
+    with _quiet(), _claimed(settings, domain, first), stop_requests() as stop:
         return _Run(settings, domain, first, stop).run()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide that TRL still calls activation checkpointing by its former name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=".*gradient_checkpointing", category=FutureWarning
+        )
+        yield
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from bench2robust.training.compact.aliases import Aliases
 from bench2robust.training.compact.copying import copying
 from bench2robust.training.compact.demonstrations import demonstrate
 from bench2robust.training.compact.view import TOOLS, CompactView
-from bench2robust.training.config_groups import Words
+from bench2robust.training.config_sft import Words
 
 CLEAN = EpisodeSettings(alternatives=True, max_steps=16)
 

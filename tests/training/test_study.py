@@ -10,14 +10,14 @@ from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.store import Store
 from bench2robust.training.study import load_study, run_study
 
-CONFIGS = Path(__file__).parents[2] / "configs" / "train"
+CONFIGS = Path(__file__).parents[2] / "configs" / "study"
 
 
 @pytest.fixture
 def study(tmp_path: Any, monkeypatch: Any) -> Any:
     monkeypatch.chdir(CONFIGS.parents[1])
     changes = [f"out={tmp_path}", "seeds=[0, 1]"]
-    return load_study(CONFIGS / "study.yaml", changes)
+    return load_study(CONFIGS / "cpu_demo.yaml", changes)
 
 
 def test_every_arm_is_trained_with_every_seed_and_starts_warm_in_common(study: Any) -> None:
@@ -34,7 +34,7 @@ def test_every_arm_is_trained_with_every_seed_and_starts_warm_in_common(study: A
 
 def test_a_reference_that_is_no_arm_is_refused(study: Any) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'ours'"):
-        load_study(CONFIGS / "study.yaml", ["reference=our"])
+        load_study(CONFIGS / "cpu_demo.yaml", ["reference=our"])
 
 
 def test_the_tables_compare_arms_on_the_cells_that_both_met(

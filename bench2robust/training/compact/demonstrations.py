@@ -19,7 +19,7 @@ from bench2robust.envs.episode import Episode
 from bench2robust.training.compact.tokens import CompactEpisode, Lexicon
 from bench2robust.training.compact.view import DONE, REFUND, TOOLS
 from bench2robust.training.compact.words import product_word
-from bench2robust.training.config_groups import Words
+from bench2robust.training.config_sft import Words
 from bench2robust.training.examples import Example
 
 __all__ = ["demonstrate"]
