@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -22,11 +23,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from rich.console import Console
 from rich.table import Table
 
-TURNS = 10
-EPISODES = 8
+TURNS = 6
+EPISODES = 4
 ROUNDS = 1
 END = "<|im_end|>"
 CALL = '<tool_call>\n{"name": "calculate", "arguments": {"expression": "1 + 1"}}\n</tool_call>'
+
+
+def _texts() -> list[str]:
+    from bench2robust.core.canonical import canonical
+    from bench2robust.domains import get_domain
+
+    domain = get_domain("retail")
+    return [domain.policy, *(canonical(spec.openai()) for spec in domain.tools(True))]
 
 
 def make_tokenizer() -> Any:
@@ -35,15 +44,13 @@ def make_tokenizer() -> Any:
     from transformers import PreTrainedTokenizerFast
     from trl.chat_template_utils import qwen2_5_chat_template
 
-    from bench2robust.domains import get_domain
-
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
     inner.train_from_iterator(
-        [get_domain("retail").policy],
+        _texts(),
         trainers.BpeTrainer(
-            vocab_size=600,
+            vocab_size=4000,
             special_tokens=[END, "<|im_start|>", "<|pad|>"],
             show_progress=False,
             initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
@@ -139,12 +146,17 @@ def stock(words: Any, model: Any, folder: Path) -> tuple[int, float]:
         began = perf_counter()
         made = generate(prompts)
         timed.append((sum(map(len, made[1])), perf_counter() - began))
-        return made
+        raise _GeneratedError  # what comes after is the same for both
 
     trainer._generate = watched
     trainer.model.train()
-    trainer._generate_and_score_completions(rows)
+    with suppress(_GeneratedError):
+        trainer._generate_and_score_completions(rows)
     return timed[0]
+
+
+class _GeneratedError(Exception):
+    """Ends a step of TRL once it has generated."""
 
 
 def main() -> None:
