@@ -44,6 +44,7 @@ def make_tokenizer() -> Any:
     from transformers import PreTrainedTokenizerFast
     from trl.chat_template_utils import qwen2_5_chat_template
 
+    fast: Any = PreTrainedTokenizerFast
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -57,7 +58,7 @@ def make_tokenizer() -> Any:
         ),
     )
     inner.add_tokens([CALL])
-    made = PreTrainedTokenizerFast(tokenizer_object=inner, eos_token=END, pad_token="<|pad|>")
+    made: Any = fast(tokenizer_object=inner, eos_token=END, pad_token="<|pad|>")
     made.chat_template = qwen2_5_chat_template
     return made
 
