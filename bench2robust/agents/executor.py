@@ -169,7 +169,9 @@ class PlanExecutor:
         """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
         content, work.receipt = open_receipt(result.content)
-        work.signal, work.landed = read_signal(ToolResult(content, result.is_error)), None
+        if work.receipt is not None:
+            result = ToolResult(content, result.is_error)
+        work.signal, work.landed = read_signal(result), None
         if work.signal:
             work.failures += 1
             return

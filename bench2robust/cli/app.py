@@ -14,6 +14,7 @@ from bench2robust.cli import (
     memory,
     replay,
     report,
+    study,
     train,
 )
 
@@ -29,6 +30,7 @@ app = typer.Typer(
 app.command("eval")(eval.evaluate)
 app.command()(certify.certify)
 app.command()(train.train)
+app.command()(study.study)
 app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)

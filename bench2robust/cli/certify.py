@@ -90,10 +90,10 @@ def certify(
         "s2_classes": s2_classes,
         "max_steps": max_steps,
         "out": out,
-        "modes": [MODE_OF[name] for name in chosen],
-        "scenario": "S2" if "S2" in chosen else None,
     }
-    settings = make_config(config, flags, set_)
+    own = [f"modes={','.join(MODE_OF[name] for name in chosen)}",
+           f"scenario={'S2' if 'S2' in chosen else 'null'}"]  # fmt: skip
+    settings = make_config(config, flags, [*(set_ or ()), *own])
     job = make_job(settings, get_domain(settings.domain, settings.data))
     print_plan(_plan(job))
     if not dry_run:

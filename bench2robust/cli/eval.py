@@ -26,13 +26,12 @@ from bench2robust.cli.options import (
 from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
 from bench2robust.domains import get_domain
-from bench2robust.evaluation.cast import check_cast
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.model_tables import model_tables, without_flagged
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.evaluation.runner import Job, RunResult, make_job, run
+from bench2robust.evaluation.runner import Job, RunResult, check_run, make_job, run
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.tables import detail_tables, summary_tables
 
@@ -197,7 +196,7 @@ def evaluate(
     given = [f"{name}={value}" for name, value in models.items() if value is not None]
     settings = make_config(config, flags, [*given, *(set_ or ())])
     job = make_job(settings, get_domain(settings.domain, settings.data))
-    check_cast(job.config)  # before the plan: it shows addresses, and a dry run is to fail alike
+    check_run(job.config)  # before the plan: it shows addresses, and a dry run is to fail alike
     print_plan(_plan(job))
     if not dry_run:
         result = _run(job)

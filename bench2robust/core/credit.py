@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import Json, canonical, parse_result
@@ -29,46 +30,61 @@ def stood_in(domain: Domain, task: Task, executed: Sequence[LogEntry]) -> int:
     Args:
         executed: what really ran, with the true results.
     """
-    results = {
-        _key(e.call): parse_result(e.result.content) for e in executed if not e.result.is_error
-    }
     missing = _missing(domain, task, executed)
-    if not missing or not results:
+    tools = {entry.call.name for entry in executed}
+    # A path begins or ends with its target, so without that call it was not taken.
+    taken = [[p for p in paths_from(domain, s.call.name) if p.target in tools] for s, _ in missing]
+    if not any(taken):
         return 0
     known = Knowledge([task.user.text()])
     known.results = [
         (e.call, parse_result(e.result.content)) for e in executed if not e.result.is_error
     ]
+    results = {_key(call): result for call, result in known.results}
     return sum(
-        any(
-            _delivers(path, step, true, known, results)
-            for path in paths_from(domain, step.call.name)
-        )
-        for step, true in missing
+        any(_delivers(path, step, true, known, results) for path in paths)
+        for paths, (step, true) in zip(taken, missing, strict=True)
     )
+
+
+class _Read(NamedTuple):
+    key: CallKey
+    step: Step
+    true: Json
+
+
+_READS: dict[Domain, dict[str, tuple[Task, tuple[_Read, ...]]]] = {}
 
 
 def _missing(domain: Domain, task: Task, executed: Sequence[LogEntry]) -> list[tuple[Step, Json]]:
     """Return the gold reads that were not executed, each with its true result."""
     made = Counter(_key(entry.call) for entry in executed)
     missing = []
-    for step, true in _gold_reads(domain, task):
-        if made[_key(step.call)]:
-            made[_key(step.call)] -= 1
+    for key, step, true in _gold_reads(domain, task):
+        if made[key]:
+            made[key] -= 1
         else:
             missing.append((step, true))
     return missing
 
 
-def _gold_reads(domain: Domain, task: Task) -> tuple[tuple[Step, Json], ...]:
+def _gold_reads(domain: Domain, task: Task) -> tuple[_Read, ...]:
+    """Return the reads among a task's gold calls with their true results; cached per domain."""
+    known = _READS.setdefault(domain, {})
+    found = known.get(task.id)
+    if found is None or found[0] is not task:
+        found = known[task.id] = (task, tuple(_true_reads(domain, task)))
+    return found[1]
+
+
+def _true_reads(domain: Domain, task: Task) -> Iterator[_Read]:
     plan, specs = analyse(domain, task).plan, specs_of(domain, True)
     steps = {_key(step.call): step for step in plan.steps}
     results = replay(domain, task, task.actions)
-    return tuple(
-        (steps[_key(call)], true)
-        for call, true in zip(task.actions, results, strict=True)
-        if call.name in specs and specs[call.name].kind == "read" and _key(call) in steps
-    )
+    for call, true in zip(task.actions, results, strict=True):
+        key = _key(call)
+        if call.name in specs and specs[call.name].kind == "read" and key in steps:
+            yield _Read(key, steps[key], true)
 
 
 def _delivers(

@@ -14,6 +14,7 @@ from bench2robust.injectors.events import FaultEvent
 
 if TYPE_CHECKING:
     from bench2robust.envs.episode import Episode
+    from bench2robust.monitors.arms import Watcher
 
 __all__ = ["Aligned", "align"]
 
@@ -33,12 +34,14 @@ class Aligned(NamedTuple):
 def align(episode: Episode) -> Aligned:
     """Return the faults and executed calls of an episode by the agent's calls."""
     by_index = {event.index: event for event in episode.injector.events}
-    own = _own_calls(episode)
     ran = iter(episode.executed.entries)
     every = [
         None if (event := by_index.get(i)) is not None and not event.executed else next(ran)
         for i in range(episode.injector.calls)
     ]
+    if episode.monitor is None:  # every call that reached the injector is the agent's
+        return Aligned(by_index, every)
+    own = _own_calls(episode.monitor)
     events = {
         position: by_index[i]._replace(index=position)
         for position, i in enumerate(own)
@@ -47,12 +50,10 @@ def align(episode: Episode) -> Aligned:
     return Aligned(events, [every[i] for i in own])
 
 
-def _own_calls(episode: Episode) -> list[int]:
+def _own_calls(monitor: Watcher) -> list[int]:
     """Return, for each call of the agent's, its place among all that reached the injector."""
-    if episode.monitor is None:
-        return list(range(len(episode.observed.entries)))
     places, place = [], 0
-    for check in episode.monitor.checks:
+    for check in monitor.checks:
         places.append(place)
         place += check.calls
     return places

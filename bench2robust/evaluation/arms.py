@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from bench2robust.agents import is_model
 from bench2robust.core.domain import Domain
+from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.config import SCRIPTED, EvalConfig
 from bench2robust.evaluation.watchers import REVIEWER, is_reviewer, monitor_choice
 from bench2robust.memory import VARIANTS, Memory, MemoryChoice, posteriors, read_choice
 from bench2robust.monitors.choice import NONE, MonitorChoice
 
-__all__ = ["Arm", "make_arms", "monitor_of", "split_label", "without_user"]
+__all__ = ["Arm", "agent_of", "make_arms", "monitor_of", "split_label", "user_of", "without_user"]
 
 _USER = " + user "
 _MONITOR = " + monitor "
@@ -58,8 +59,16 @@ def make_arms(config: EvalConfig, domain: Domain) -> tuple[Arm, ...]:
     """Return the arms of a configuration.
 
     Raises:
-        UsageError: a memory cannot be read, or is of another domain.
+        UsageError: a memory cannot be read, or is of another domain; an agent's name reads as that
+            of an arm.
     """
+    for agent in config.agents:
+        if agent_of(agent) != agent:
+            raise UsageError(
+                f"The agent {agent} could be taken for {agent_of(agent)} with a memory block, "
+                "monitor or user: give it another name (a checkpoint: rename its folder, or link "
+                "it)."
+            )
     choices = [read_choice(text) for text in config.memory]
     known = [(choice, posteriors(choice, domain.name)) for choice in choices]
     watched = [(monitor_choice(text), is_reviewer(text)) for text in config.monitor]
@@ -79,6 +88,11 @@ def split_label(label: str) -> tuple[str, MemoryChoice]:
     return found[1] + rest, read_choice(found[2] + (found[3] or ""))
 
 
+def agent_of(label: str) -> str:
+    """Return an arm's agent alone, as the configuration names it."""
+    return _divided(split_label(label)[0])[0]
+
+
 def monitor_of(label: str) -> tuple[str, str]:
     """Return an arm's label without its monitor, and the monitor; ``none`` where it has none."""
     player, user, name = label.partition(_USER)
@@ -95,3 +109,8 @@ def _divided(label: str) -> tuple[str, str]:
 def without_user(label: str) -> str:
     """Return an arm's label without its user."""
     return label.partition(_USER)[0]
+
+
+def user_of(label: str) -> str:
+    """Return an arm's user, as the configuration names it."""
+    return label.partition(_USER)[2] or SCRIPTED

@@ -123,8 +123,10 @@ def compare_runs(
 def _of_agent(folder: Path, agent: str | None) -> tuple[str, list[EpisodeRecord]]:
     records = list(read_records(folder))
     names = sorted({record["agent"] for record in records})
+    if not names:
+        raise UsageError(f"{folder} holds no episode: nothing to compare.")
     if agent is None and len(names) != 1:
-        raise UsageError(f"{folder} holds the agents {', '.join(names) or 'none'}: name one.")
+        raise UsageError(f"{folder} holds the agents {', '.join(names)}: name one.")
     if agent is not None and agent not in names:
         raise UnknownNameError(f"agent of {folder}", agent, names)
     agent = agent or names[0]

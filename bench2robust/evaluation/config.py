@@ -64,7 +64,12 @@ def _known(what: str, names: Callable[[], Iterable[str]] | Sequence[str]) -> Bef
 
 
 def _agent(value: Any) -> Any:
-    return check_agent(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    spec = check_agent(value)
+    if is_checkpoint(spec):  # one folder, one name: without a slash at the end and the like
+        spec = f"checkpoint:{Path(spec.removeprefix('checkpoint:'))}"
+    return spec
 
 
 def _user(value: Any) -> Any:

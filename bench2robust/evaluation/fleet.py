@@ -16,7 +16,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bench2robust.agents import is_chat
 from bench2robust.core.errors import InfrastructureError, UsageError, shown
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.fleet_worker import Kit, ModelWorker, Report, Shard, pack, play_shard
@@ -62,15 +61,14 @@ def check_engine(config: EvalConfig) -> None:
     """
     if config.engine == "local":
         return
-    _check_address(_ray(), _address(config))
     if config.budget_tokens is not None or config.budget_usd is not None:
         raise UsageError(
             "engine ray cannot keep a budget, which takes one process that sees every request: "
             "leave budget_tokens and budget_usd out, or use engine local."
         )
-    for agent in config.agents:
-        if not agent.startswith("scripted:") and not is_chat(agent):
-            raise UsageError(f"engine ray cannot play {agent}: use engine local.")
+    for path in config.checkpoints:
+        raise UsageError(f"engine ray cannot play checkpoint:{path}: use engine local.")
+    _check_address(_ray(), _address(config))
 
 
 @contextmanager

@@ -8,8 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from bench2robust.evaluation import metrics
-from bench2robust.evaluation.arms import without_user
-from bench2robust.evaluation.config import SCRIPTED
+from bench2robust.evaluation.arms import user_of, without_user
 from bench2robust.evaluation.pairing import read_arm
 from bench2robust.evaluation.record import EpisodeRecord, simulator_flags
 from bench2robust.evaluation.request_log import request_totals
@@ -31,10 +30,6 @@ def model_tables(records: Records, folder: Path) -> list[Table]:
     """Return the tables on the models of a run; those with nothing to show are left out."""
     tables = (_usage(records), _requests(folder), _simulators(records), _dependence(records))
     return [table for table in tables if table.rows]
-
-
-def _user(record: EpisodeRecord) -> str:
-    return record["simulator"]["name"] if "simulator" in record else SCRIPTED
 
 
 def _usage(records: Records) -> Table:
@@ -105,7 +100,7 @@ def _dependence(records: Records) -> Table:
     rows = []
     by_agent = metrics.group(records, lambda r: without_user(r["agent"]))
     for agent, own in by_agent.items():
-        by_user = metrics.group(own, _user)
+        by_user = metrics.group(own, lambda r: user_of(r["agent"]))
         for first, second in combinations(by_user, 2):
             rows += _paired(agent, first, second, by_user[first], by_user[second])
     columns = ("Agent", "Users A, B", "Mode", "Pairs", "Pass % A", "Pass % B", "B - A", "95 % CI",

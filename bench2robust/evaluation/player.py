@@ -57,13 +57,9 @@ class Cell(NamedTuple):
     task: Task
     seed: int
     scenario: Scenario | None
+    settings: EpisodeSettings
     status: Status
     reason: str
-
-    @property
-    def settings(self) -> EpisodeSettings:
-        """What surrounds the task, the arm's monitor included."""
-        return replace(self.mode.around(self.scenario), monitor=self.arm.monitor)
 
     @property
     def name(self) -> str:
@@ -89,8 +85,12 @@ class Player:
         mode, task, seed, arms = place
         scenario = mode.scenario(task.id, seed)
         status, reason = self._verdict(mode, task, seed, scenario)
+        around = mode.around(scenario)
         for arm, memory in arms:
-            yield Cell(arm, memory, mode, task, seed, scenario, status, reason)
+            settings = around
+            if arm.monitor is not around.monitor:
+                settings = replace(around, monitor=arm.monitor)
+            yield Cell(arm, memory, mode, task, seed, scenario, settings, status, reason)
 
     async def attend(self, cell: Cell) -> EpisodeRecord:
         """Play one cell, letting others have their turn after each action."""

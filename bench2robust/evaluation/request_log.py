@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NotRequired, TypeAlias, TypedDict, cast
 import orjson
 
 from bench2robust.agents.chat import Attempt
-from bench2robust.core.errors import DataError
+from bench2robust.core.errors import DataError, shown
 from bench2robust.evaluation.record_check import row_checker
 
 __all__ = [
@@ -147,7 +147,12 @@ def _problem(row: Any) -> str:
     if not isinstance(row, dict):
         return "it is no JSON object"
     missing = sorted(_USAGE - row.keys()) if row.get("outcome") == ANSWERED else ()
-    return f"the field {missing[0]} is missing" if missing else _misfit(row)
+    if missing:
+        return f"the field {missing[0]} is missing"
+    if wrong := _misfit(row):
+        return wrong
+    below = [name for name in sorted(_USAGE) if (row.get(name) or 0) < 0]
+    return f"{below[0]} cannot be {shown(row[below[0]])}" if below else ""
 
 
 def request_totals(folder: Path) -> RequestTotals:

@@ -15,6 +15,7 @@ from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task
 from bench2robust.evaluation.blocks import Blocks
 from bench2robust.evaluation.cast import Cast, check_cast
+from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.fleet import Fleet, Lane, check_engine, open_fleet
 from bench2robust.evaluation.job import Job, make_job
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
@@ -25,7 +26,7 @@ from bench2robust.evaluation.request_log import RequestLog, request_totals
 from bench2robust.evaluation.store import EPISODES, Store, read_records
 from bench2robust.evaluation.suite import describe_suite, suite_notes
 
-__all__ = ["Job", "Progress", "RunResult", "make_job", "run"]
+__all__ = ["Job", "Progress", "RunResult", "check_run", "make_job", "run"]
 
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of cells done so far, after each."""
@@ -48,6 +49,16 @@ class RunResult(NamedTuple):
     seconds: float
 
 
+def check_run(config: EvalConfig) -> None:
+    """Check, before anything is written, that what models and the engine need is there.
+
+    Raises:
+        UsageError: it is not; the text says what to do.
+    """
+    check_cast(config)
+    check_engine(config)
+
+
 def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
     """Run every cell of ``job`` that its folder does not hold yet.
 
@@ -64,8 +75,7 @@ def run(job: Job, progress: Progress = lambda done: None) -> RunResult:
     """
     began = perf_counter()
     config, suite = job.config, job.domain.digest
-    check_cast(config)
-    check_engine(config)
+    check_run(config)
     notes = suite_notes(job.domain, describe_suite(job.domain, job.tasks))
     manifest = make_manifest("eval", config.stored(), config.hash(suite), suite, notes)
     with claim_folder(job.folder, manifest), Store(job.folder) as store:

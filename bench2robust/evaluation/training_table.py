@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from bench2robust.evaluation import metrics
-from bench2robust.evaluation.arms import split_label, without_user
+from bench2robust.evaluation.arms import agent_of, split_label
 from bench2robust.evaluation.mode_titles import by_mode, mode_title
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.table import Table, spread
@@ -24,11 +24,11 @@ def training_table(scored: Iterable[EpisodeRecord], trained: Collection[str]) ->
     modes = by_mode(plain)
     arms = metrics.group(plain, lambda r: split_label(r["agent"])) if trained else {}
     rows = [
-        (agent, _mark(without_user(agent) in trained), _inference(memory), *_rates(own, modes))
+        (agent, _mark(agent_of(agent) in trained), _inference(memory), *_rates(own, modes))
         for (agent, memory), own in arms.items()
     ]
     rows.sort(key=lambda row: row[1] == "✓")  # as in the paper: base policies first
-    absent = sorted(set(trained) - {without_user(agent) for agent, _ in arms})
+    absent = sorted(set(trained) - {agent_of(agent) for agent, _ in arms})
     note = (
         "Mean ± sample standard deviation over seeds. Train: the policy was trained with a memory "
         "block. Infer: it has one now."

@@ -73,7 +73,8 @@ class Relation(NamedTuple):
         right = "".join(_signed(-c / lead[0], str(term)) for c, term in rest)
         if self.constant or not rest:
             right += _signed(-self.constant / lead[0], "")
-        text = f"{lead[1]} = {right.removeprefix(' + ')}"
+        right = f"-{right[3:]}" if right.startswith(" - ") else right.removeprefix(" + ")
+        text = f"{lead[1]} = {right}"
         values = ", ".join(map(str, self.values))
         return f"{text}, where {self.guard[1:]} is {values}" if self.guard else text
 

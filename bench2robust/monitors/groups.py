@@ -22,7 +22,7 @@ from bench2robust.monitors.terms import Term, read_term, terms_of
 __all__ = ["Group", "Line", "Plan", "Triple", "mining_tolerance"]
 
 Line = tuple[Term, Term]
-"""(x, y) of x = a*y + b, with |a| >= 1; where |a| is 1, x comes first by name."""
+"""(x, y) of x = a*y + b; the same relation always has the same term first."""
 Triple = tuple[Term, Term, Term]
 """(x, y, z) of x = y + z, y before z."""
 
@@ -272,21 +272,43 @@ Step = tuple[Term, float, float]
 
 
 def _through(one: Step, two: Step) -> tuple[Line, tuple[float, float]] | None:
-    """Return the line through two points, its numbers rounded to nine digits.
+    """Return the line through two points, if its numbers have few digits.
 
     A relation that someone meant has coefficients of few digits, so every two of its points give
-    the same ones. The same relation always has the same term alone: that with the steeper change,
-    and the first of the two where they change alike.
+    the same ones. The same relation always has the same term alone: that for which the slope has
+    few digits; if both do, that with the steeper change, and the first where they change alike.
     """
+    slope, other = _slope(one, two), _slope(two, one)
+    if slope is None or (other is not None and abs(slope) < 1):
+        one, two, slope = two, one, other
+    if slope is None:
+        return None
     (x, s, u), (y, t, v) = one, two
-    a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
-    if abs(a) < 1:
-        x, y, s, t, u, v = y, x, t, s, v, u
-        a = float(f"{(u - s) / (v - t):.{_DIGITS}g}")
-    b = float(f"{s - a * t:.{_DIGITS}g}")
-    if abs(b) <= mining_tolerance(s, a * t, u, a * v):
-        b = 0.0
-    return ((x, y), (a, b)) if _on(s, t, a, b) and _on(u, v, a, b) else None
+    constant = _plain(s - slope * t, _noise(s, slope * t))
+    if constant is None or not (_on(s, t, slope, constant) and _on(u, v, slope, constant)):
+        return None
+    return (x, y), (slope, constant)
+
+
+def _slope(one: Step, two: Step) -> float | None:
+    """Return the change of one term for that of the other, if it is a number of few digits."""
+    (_, s, u), (_, t, v) = one, two
+    change = v - t
+    slope = (u - s) / change
+    return _plain(slope, (_noise(s, u) + abs(slope) * _noise(t, v)) / abs(change))
+
+
+def _noise(*numbers: float) -> float:
+    """Return what rounding of floats can do to a difference of sums of such numbers."""
+    return 1e-15 * sum(map(abs, numbers))
+
+
+def _plain(number: float, noise: float) -> float | None:
+    """Return the number of nine digits that a number is but for noise, or None if it is none."""
+    plain = float(f"{number:.{_DIGITS}g}")
+    if abs(number) <= noise:
+        return 0.0
+    return plain if abs(number - plain) <= max(1e-13 * abs(plain), noise) else None
 
 
 def _triples(born: set[Term], moved: list[Term], other: Group) -> Iterator[Triple]:

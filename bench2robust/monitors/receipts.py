@@ -219,9 +219,9 @@ def open_receipt(content: str) -> Opened:
     """
     if content.startswith(_HEAD) and (opened := _opened(content)):
         return opened
-    at = content.rfind(_MARK)
-    if at < 0:
+    if _MARK not in content:
         return Opened(content, None)
+    at = content.rfind(_MARK)
     _, _, place = content[at:].partition(" at '")
     path = place.partition("'; expected ")[0]
     return Opened(content[:at], Receipt((_pointer(path),), None))

@@ -18,15 +18,16 @@ from bench2robust.training.config_groups import (
     Episodes,
     Group,
     Hardware,
+    HeldOut,
     Model,
     Optim,
     Ppo,
     Reward,
     Rollout,
-    Sft,
     block,
     choice,
 )
+from bench2robust.training.config_sft import Sft
 from bench2robust.training.launch.settings import Launch
 
 __all__ = ["Method", "TrainSettings", "load_settings"]
@@ -57,6 +58,7 @@ class TrainSettings(Settings):
     sft: Annotated[Sft, block(Sft, "sft")] = Sft()
     ppo: Annotated[Ppo, block(Ppo, "ppo")] = Ppo()
     checkpoints: Annotated[Checkpoints, block(Checkpoints, "checkpoints")] = Checkpoints()
+    held_out: Annotated[HeldOut, block(HeldOut, "held_out")] = HeldOut()
     hardware: Annotated[Hardware, block(Hardware, "hardware")] = Hardware()
     launch: Annotated[Launch, block(Launch, "launch")] = Launch()
     out: str | None = None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import BeforeValidator, Field
 
-from bench2robust.agents import agent_names
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import UnknownNameError
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.settings import MOST, Settings
@@ -15,17 +14,20 @@ from bench2robust.injectors.scenarios import S2Classes, Side
 
 __all__ = [
     "Checkpoints",
+    "Count",
     "Episodes",
     "Group",
     "Hardware",
+    "HeldOut",
     "Lora",
     "Model",
     "Optim",
     "Ppo",
+    "Rate",
     "Reward",
     "Rollout",
     "Scratch",
-    "Sft",
+    "Share",
     "block",
     "choice",
 ]
@@ -188,11 +190,14 @@ class Reward(Settings):
 
     Attributes:
         abstention: whether a correct abstention in S3 earns 1.0 · eff · rep; off in the paper.
+        permuted: a control: rewards are dealt out at random within each group, so that nothing can
+            be learned from them.
         repetition: identical calls count over the whole ``episode`` (table 12), or only
             ``after_success``: a call repeated because it failed is not held against the policy.
     """
 
     abstention: bool = False
+    permuted: bool = False
     repetition: Annotated[Repetition, choice("repetition", Repetition)] = "episode"
 
 
@@ -254,40 +259,6 @@ class Rollout(Settings):
     infra_share: Share = 0.25
 
 
-def _agents(shares: dict[str, float]) -> dict[str, float]:
-    for name in shares:
-        if name not in agent_names():
-            raise UnknownNameError("scripted agent", name, agent_names())
-    if not sum(shares.values()):
-        raise UsageError("sft.demonstrations: every share is 0; give an agent one.")
-    return shares
-
-
-class Sft(Settings):
-    """Supervised training: the method ``sft``, and the warm start before RL of a new model.
-
-    Attributes:
-        demonstrations: scripted agents that show what to do, each with its share.
-        clean: the share of demonstrations without faults.
-        records: run folders of evaluations whose successful episodes are demonstrations too.
-        steps: optimizer steps; 0 for no warm start.
-        batch: sequences per step.
-        gate_clean: RL begins only if the warm-started policy passes this share of clean tasks.
-        gate_attempts: and tries to recover (retries or switches) after this share of failures.
-    """
-
-    demonstrations: Annotated[dict[str, Share], AfterValidator(_agents)] = Field(
-        default_factory=lambda: {"scripted:retry_switch": 1.0}, min_length=1
-    )
-    clean: Share = 0.5
-    records: tuple[str, ...] = ()
-    steps: int = Field(default=0, ge=0, le=MOST)
-    batch: Count = 32
-    learning_rate: Rate = 1e-5
-    gate_clean: Share = 0.0
-    gate_attempts: Share = 0.0
-
-
 class Ppo(Settings):
     """Proximal policy optimisation on ``Bench2Robust-RetailRecovery``.
 
@@ -327,6 +298,20 @@ class Checkpoints(Settings):
     keep: Count = 2
     evaluate_every: int = Field(default=0, ge=0, le=MOST)
     report_to: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
+
+
+class HeldOut(Settings):
+    """The examination at the end, on held-out tasks, of the policy before and after.
+
+    Attributes:
+        tasks: so many held-out tasks in each mode (clean, S1, S2, S3); 0 for no examination.
+        seed: of their faults.
+        temperatures: how the policy is sampled; 0 takes the likeliest token.
+    """
+
+    tasks: int = Field(default=0, ge=0, le=MOST)
+    seed: int = Field(default=0, ge=0, lt=2**31)
+    temperatures: tuple[Annotated[float, Field(ge=0, le=10)], ...] = (1.0, 0.0)
 
 
 class Hardware(Settings):

@@ -71,6 +71,14 @@ def test_certify_takes_a_configuration_and_rehearses(cli: Any, tmp_path: Path) -
     assert len(proofs) == 6
 
 
+@pytest.mark.parametrize("given", ["scenario=S2", "scenario=S1", "modes=clean"])
+def test_certify_takes_its_scenarios_from_nowhere_else(cli: Any, given: str) -> None:
+    small = ("certify", "--tasks", "test:3", "--seeds", "1")
+    for scenarios in ("S1", "S1,S2,S3"):
+        plain = cli(*small, "--scenarios", scenarios, "--dry-run")
+        assert cli(*small, "--scenarios", scenarios, "--set", given, "--dry-run") == plain
+
+
 def test_certify_knows_three_scenarios(cli: Any) -> None:
     done = cli("certify", "--scenarios", "S1,s2")
     assert done.code == 2 and "'S2'" in done.err

@@ -55,5 +55,7 @@ def test_command(tmp_path: Path) -> None:
     result = runner.invoke(app, [a, c, "--exclude-flagged"])
     assert "6/0" in result.output and "2 flagged" in result.output
 
+    result = runner.invoke(app, [a, run(tmp_path / "none", "")])
+    assert "none holds no episode" in str(result.exception)
     result = runner.invoke(app, [a, b, "--agent-b", "y"])
     assert isinstance(result.exception, UsageError)

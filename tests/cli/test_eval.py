@@ -71,6 +71,12 @@ def test_a_dry_run_misses_a_key_and_shows_none(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_dry_run_fails_where_the_engine_would(cli: Any, tmp_path: Path) -> None:
+    done = cli("eval", "--engine", "ray", "--budget-tokens", "9", "--dry-run")
+    assert done.code == 2 and "engine ray cannot keep a budget" in done.err
+    assert not done.out and not list(tmp_path.iterdir())
+
+
 def test_the_default_folder_names_domain_and_configuration(cli: Any, tmp_path: Path) -> None:
     first = cli("eval", *SMALL, "--modes", "clean").out.splitlines()[-1]
     again = cli("eval", *SMALL, "--modes", "clean", "--concurrency", "4").out.splitlines()[-1]

@@ -25,6 +25,13 @@ def test_short_forms() -> None:
     assert EvalConfig.read({"tasks": " test "}).tasks == "test"
 
 
+def test_a_folder_of_weights_has_one_name() -> None:
+    config = EvalConfig.read({"agents": "checkpoint:a/b/", "trained_with_memory": "checkpoint:a/b"})
+    assert config.agents == config.trained_with_memory == ("checkpoint:a/b",)
+    with pytest.raises(UsageError, match="agents holds something twice"):
+        EvalConfig.read({"agents": ["checkpoint:a", "checkpoint:./a/"]})
+
+
 @pytest.mark.parametrize(
     ("values", "names"),
     [

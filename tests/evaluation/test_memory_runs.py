@@ -195,6 +195,12 @@ def test_labels_are_read_back(label: str, parts: Any) -> None:
     assert split_label(label) == parts
 
 
+@pytest.mark.parametrize("name", ["m+full", "m+static+online", "m + monitor auto", "m + user x"])
+def test_an_agent_is_not_named_like_an_arm(name: str, desk: Domain, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="give it another name"):
+        make_job(config(tmp_path / "run", agents=[f"chat:{name}"]), desk)
+
+
 def test_table_3(desk: Domain, tmp_path: Path) -> None:
     result = play(desk, tmp_path / "run", modes="inject", seeds=20)
     records = list(read_records(result.folder))

@@ -11,7 +11,7 @@ import pytest
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.domains import get_domain
 from bench2robust.envs import watching
-from bench2robust.evaluation.arms import monitor_of, split_label
+from bench2robust.evaluation.arms import agent_of, monitor_of, split_label
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.replay import PastRun, Replay
@@ -237,6 +237,7 @@ def test_labels_come_apart(label: str, without: str, monitor: str, memory: str) 
     assert monitor_of(label) == (without, monitor)
     assert split_label(label)[1].variant == memory
     assert MemoryChoice("none") == split_label(split_label(label)[0])[1]
+    assert agent_of(label) == "a"
 
 
 def test_tasks_drawn_by_a_seed() -> None:

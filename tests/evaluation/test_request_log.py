@@ -62,6 +62,8 @@ def test_a_torn_last_line_is_dropped(tmp_path: Path, cut: int) -> None:
         ({**ANSWERED, "prompt": "90"}, "prompt cannot be '90'"),
         ({**ANSWERED, "completion": None}, "completion cannot be None"),
         ({**ANSWERED, "cost": True}, "cost cannot be True"),
+        ({**ANSWERED, "prompt": -9}, "prompt cannot be -9"),
+        ({**ANSWERED, "cost": -0.5}, "cost cannot be -0.5"),
     ],
 )
 def test_a_damaged_line_is_named(tmp_path: Path, line: Any, says: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from bench2robust.core.types import ToolCall
 from bench2robust.evaluation.metrics import Rate, Spread
+from bench2robust.evaluation.model_tables import _dependence
 from bench2robust.evaluation.table import (
     RUN_TABLES,
     Table,
@@ -18,6 +19,7 @@ from bench2robust.evaluation.table import (
     spread,
 )
 from bench2robust.evaluation.tables import detail_tables, summary_tables
+from bench2robust.evaluation.training_table import training_table
 
 NAN = float("nan")
 
@@ -154,3 +156,26 @@ def test_broken_episodes_are_shown_and_in_no_rate(records: list[Any]) -> None:
     assert tables["pass_rates"].note.endswith(": hand 1, other 1.")
     assert tables["cells"].columns[5] == "Infra errors"
     assert tables["cells"].rows[0] == ("Inject", "S1", "1", "0", "0", "1", "boom (1)")
+
+
+def test_a_monitor_or_user_hides_no_training() -> None:
+    played = {"mode": "inject", "task": "t", "seed": 0, "scenario": "S1", "success": True}
+    labels = ("a", "b", "b + monitor placebo + user chat:u", "b+full + monitor placebo")
+    table = training_table([{**played, "agent": label} for label in labels], ["b"])  # type: ignore[typeddict-item]
+    assert [row[1:3] for row in table.rows] == [("✗", "✗"), ("✓", "✗"), ("✓", "✗"), ("✓", "✓")]
+    assert "did not play" not in table.note
+
+
+def test_an_episode_that_broke_down_is_no_episode_of_the_scripted_user() -> None:
+    cell = {
+        "mode": "inject",
+        "task": "t",
+        "seed": 0,
+        "scenario": "S1",
+        "success": True,
+        "flags": [],
+    }
+    lost = {**cell, "status": "infra_error", "agent": "a + user chat:u"}
+    users = [{**cell, "status": "ok", "agent": f"a{user}"} for user in ("", " + user chat:v")]
+    (row,) = _dependence([*users, lost]).rows  # type: ignore[list-item]
+    assert row[:4] == ("a", "scripted, chat:v", "inject", "1")

@@ -205,19 +205,21 @@ def test_the_fast_test_is_sure_only_of_what_the_rules_find_clean(
                 assert _broken(contract, tool, given_arguments, value) == []
 
 
-@pytest.mark.parametrize("number", range(0, 180, 9))
-def test_the_fast_test_is_sure_of_every_broken_leaf_too(number: int) -> None:
-    """Every leaf is replaced by values of other kinds: whatever the rules find, it refuses."""
-    clean = compiled(CONTRACT.tools[TOOL])
+@pytest.mark.parametrize("left_out", [*CODES, ""])
+def test_the_fast_test_is_sure_of_no_broken_leaf(left_out: str) -> None:
+    """Every leaf is replaced by values of other kinds; a class left out cannot cover another."""
+    contract = CONTRACT.only(set(CODES) - {left_out, "affine_relation_broken" * bool(left_out)})
+    clean = compiled(contract.tools[TOOL])
     assert clean is not None
-    whole, arguments = order(number), {"order_id": f"W{number}"}
-    assert clean(arguments, whole)
-    for path in _places(whole):
-        for value in (None, True, 0, -1, 1.5, "", "x", [], {}, [1], {"error": "x"}):
-            result = copy.deepcopy(whole)
-            _set(result, path, value)
-            if clean(arguments, result):
-                assert _broken(CONTRACT, TOOL, arguments, result) == []
+    for number in range(0, 180, 30):
+        whole, arguments = order(number), {"order_id": f"W{number}"}
+        assert clean(arguments, whole)
+        for path in _places(whole):
+            for value in (None, True, 0, -1, 1.5, "", "x", [], {}, [1], {"error": "x"}):
+                result = copy.deepcopy(whole)
+                _set(result, path, value)
+                if clean(arguments, result):
+                    assert _broken(contract, TOOL, arguments, result) == []
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

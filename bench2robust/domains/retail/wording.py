@@ -200,14 +200,19 @@ def make_script(
 
     Args:
         names: how the user calls the orders; said once a wish in the opening, then "that order".
-        number: the sentence about the order number that the user knows.
+        number: the sentence about the order number that the user knows; if empty, none is known,
+            and the user opens with email, name and zip code.
         by_email: whether the user comes forward with the email rather than name and zip code.
     """
     spot = _spot(draws, intent, wishes)
-    facts = _identity(user) | {"order": number}
+    facts = _identity(user)
     opening = [say(draws, "greeting")]
-    if draws.chance(50):
+    if not number:
+        opening += facts.values()
+    elif draws.chance(50):
         opening.append(facts["email"] if by_email else f"{facts['name']} {facts['zip']}")
+    if number:
+        facts["order"] = number
     for index, wish in enumerate(wishes):
         opening.append((say(draws, "link") if index else "") + _told(wish, spot, intent, names))
     for part in (part for wish in wishes for part in wish):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bench2robust.core.errors import DataError, UsageError
-from bench2robust.evaluation.arms import split_label, without_user
+from bench2robust.evaluation.arms import agent_of
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 from bench2robust.evaluation.report.pack import ArmKey, Packer
@@ -110,8 +110,7 @@ def _arms(runs: Sequence[Run], found: Iterable[ArmKey]) -> tuple[Arm, ...]:
     """Order arms by run, then as the run's configuration has them, and name them."""
     configured = [list(run.manifest["config"].get("agents", ())) for run in runs]
     places = {
-        (run, name): (run, _place(configured[run], without_user(split_label(name)[0])), name)
-        for run, name in found
+        (run, name): (run, _place(configured[run], agent_of(name)), name) for run, name in found
     }
     shared = Counter(name for _, name in places)
     brief = {name: _brief(name, shared) for name in shared}

@@ -78,7 +78,8 @@ def _guarded(guard: str, groups: Mapping[str, Group], gate: Gate) -> Iterator[Ca
 def _forms(group: Group) -> Iterator[Form]:
     """Yield the justified relations of a group: enough distinct points, every term varied."""
     for (x, y), (a, b) in group.lines.items():
-        if _distinct(group, x) >= _points(x, y):
+        # That a sum equals one of its own parts says only that its elements are of one kind.
+        if x.path != y.path and _distinct(group, x) >= _points(x, y):
             yield ((1.0, x), (-a, y)), 0.0 - b
     for x, y, z in group.triples:
         counts = sorted(_distinct(group, term) for term in (x, y, z))

@@ -228,7 +228,7 @@ def test_a_context_too_short_for_the_policy_is_no_agents_failure(
     fake: Any, play: Any, tmp_path: Path
 ) -> None:
     server, _ = _server(fake, 5_000)
-    with server, pytest.raises(UsageError, match="serve it with a longer context"):
+    with server, pytest.raises(UsageError, match="it needs a longer one"):
         play(tmp_path / "run", server.url, tasks=1)
     assert not list(read_records(tmp_path / "run"))
 

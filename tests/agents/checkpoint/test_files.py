@@ -111,6 +111,9 @@ def test_a_fingerprint_follows_content_and_not_place(model: Path, tmp_path: Path
     given = tmp_path / "mine.jinja"
     given.write_text("{{ messages }}")
     assert of(model, chat_template=str(given)) != before
+    (copied / "merges.txt").write_text("a b")
+    assert of(copied) != before
+    (copied / "merges.txt").unlink()
     weights = copied / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-8] + b"trained!")
     assert of(copied) != before

@@ -90,6 +90,9 @@ def test_agents_are_told_apart_by_run(make_run: Any, record: Any, tmp_path: Path
     assert [(r["agent"], r["success"]) for r in loaded.records] == [
         ("b (one)", True), ("a", True), ("b (two)", False),
     ]  # fmt: skip
+    names = [f"{agent}{rest}" for agent in "ba" for rest in ("", "+full + monitor placebo")]
+    run = make_run(tmp_path / "m", [record(agent=n) for n in sorted(names)], agents=["b", "a"])
+    assert [arm.label for arm in load([run]).arms] == names
     same = make_run(tmp_path / "more" / "one", [record(agent="b")])
     labels = [arm.label for arm in load([one, same]).arms]
     assert labels[-1] == "b (more/one)"

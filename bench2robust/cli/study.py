@@ -1,0 +1,38 @@
+"""``bench2robust study``: variants of one training run, compared over seeds."""
+
+from __future__ import annotations
+
+import typer
+
+from bench2robust.cli.options import OutOption, SetOption
+from bench2robust.cli.show import print_error, print_tables
+from bench2robust.cli.train import ConfigOption
+from bench2robust.training.preemption import REQUEUE, PreemptedError
+from bench2robust.training.study import load_study, run_study
+
+__all__ = ["study"]
+
+
+def study(config: ConfigOption, set_: SetOption = None, out: OutOption = None) -> None:
+    """Train every arm of a study with every seed, and compare them on the same held-out cells.
+
+    It can be stopped at any time: the same command goes on with the run that was under way.
+
+    For example:
+
+    * `bench2robust study --config configs/study/cpu_demo.yaml`
+    * `bench2robust study --config configs/study/cpu_demo.yaml --set seeds=[0]`
+    """
+    from bench2robust.training import run
+
+    made = load_study(config, [*(set_ or ()), *([f"out={out}"] if out else ())])
+    try:
+        result = run_study(made, run)
+    except KeyboardInterrupt:
+        print_error("Stopped. The same command goes on from the last checkpoint.")
+        raise typer.Exit(130) from None
+    except PreemptedError as error:
+        print_error(f"{error} The same command goes on.")
+        raise typer.Exit(REQUEUE) from None
+    print_tables(result.tables)
+    print(f"This call took {result.seconds:.0f} s.")

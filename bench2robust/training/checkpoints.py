@@ -1,0 +1,128 @@
+"""Checkpoints that are whole or not there, and which of them stay.
+
+A checkpoint is written into its own folder, and its mark last. What has no mark was cut off by a
+kill or a full disk: it is removed, and the one before it still stands.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from bench2robust.core.errors import DataError, InfrastructureError
+from bench2robust.curricula import Curriculum, PhaseState
+from bench2robust.evaluation.files import replace_file
+
+__all__ = ["Checkpoint", "Checkpoints"]
+
+_MARK = "complete.json"
+_BEST = "best.json"
+_NAME = "checkpoint-"
+
+
+class Checkpoint(NamedTuple):
+    """A whole checkpoint.
+
+    Attributes:
+        iteration: how many iterations were done when it was made.
+    """
+
+    folder: Path
+    iteration: int
+
+    def phase(self, curriculum: Curriculum) -> PhaseState:
+        """Return where the curriculum stood.
+
+        Raises:
+            DataError: it is damaged, or of another curriculum.
+        """
+        return PhaseState.from_json(curriculum, _read(self.folder / _MARK)["phase"])
+
+
+class Checkpoints:
+    """The checkpoints of a run.
+
+    Args:
+        folder: where they are.
+        keep: how many stay, besides the best.
+    """
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        self.folder = folder
+        self._keep = keep
+
+    def all(self) -> list[Checkpoint]:
+        """Return the whole checkpoints, oldest first."""
+        marks = [path.parent for path in self.folder.glob(f"{_NAME}*/{_MARK}")]
+        found = [Checkpoint(path, _read(path / _MARK)["iteration"]) for path in marks]
+        return sorted(found, key=lambda checkpoint: checkpoint.iteration)
+
+    def newest(self) -> Checkpoint | None:
+        """Return the newest whole checkpoint."""
+        return next(reversed(self.all()), None)
+
+    def best(self) -> Checkpoint | None:
+        """Return the checkpoint that did best on the validation tasks, if any was measured."""
+        path = self.folder / _BEST
+        if not path.exists():
+            return None
+        wanted = _read(path)["iteration"]
+        return next((c for c in self.all() if c.iteration == wanted), None)
+
+    def clear_torn(self) -> None:
+        """Remove what was cut off in the middle."""
+        for path in self.folder.glob(f"{_NAME}*"):
+            if not (path / _MARK).exists():
+                shutil.rmtree(path)
+
+    def write(self, phase: PhaseState, step: int, save: Callable[[], None]) -> None:
+        """Keep a checkpoint: ``save`` writes its weights, then comes the mark.
+
+        Args:
+            step: the optimizer step, which names the folder.
+
+        Raises:
+            InfrastructureError: it cannot be written; the ones before it are untouched.
+        """
+        path = self.folder / f"{_NAME}{step}"
+        try:
+            save()
+            mark = {"iteration": phase.iteration, "phase": phase.to_json()}
+            replace_file(path / _MARK, [orjson.dumps(mark)])
+        except Exception as error:  # of the disk, in whatever library notices it
+            shutil.rmtree(path, ignore_errors=True)
+            left = self.newest()
+            stands = (
+                f"the one of iteration {left.iteration} stands" if left else "there is none yet"
+            )
+            raise InfrastructureError(
+                f"The checkpoint {path} cannot be written ({error}); {stands}. Make room and give "
+                "the same command again."
+            ) from error
+        self._drop_old()
+
+    def note_score(self, iteration: int, score: float) -> None:
+        """Remember the checkpoint of ``iteration`` as the best if none scored higher before."""
+        path = self.folder / _BEST
+        if not path.exists() or score > _read(path)["score"]:
+            replace_file(path, [orjson.dumps({"iteration": iteration, "score": score})])
+
+    def _drop_old(self) -> None:
+        best = self.best()
+        for checkpoint in self.all()[: -self._keep]:
+            if checkpoint != best:
+                shutil.rmtree(checkpoint.folder)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        values = orjson.loads(path.read_bytes())
+    except ValueError as error:
+        raise DataError(f"{path} cannot be read: {error}.") from None
+    if not isinstance(values, dict) or not isinstance(values.get("iteration"), int):
+        raise DataError(f"{path} is no mark of a checkpoint.")
+    return values

@@ -1,0 +1,284 @@
+"""One training run from settings to tables; given again, it goes on where it stood."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    GenerationConfig,
+    PreTrainedModel,
+    PrinterCallback,
+    ProgressCallback,
+)
+from transformers.utils.logging import disable_progress_bar
+
+from bench2robust.core.domain import Domain
+from bench2robust.core.errors import DataError
+from bench2robust.curricula import PhaseState
+from bench2robust.domains import get_domain
+from bench2robust.evaluation.manifest import claim_folder, make_manifest
+from bench2robust.evaluation.metrics import rate
+from bench2robust.evaluation.store import Store, read_records
+from bench2robust.evaluation.table import Table
+from bench2robust.training.arithmetic import batch_arithmetic
+from bench2robust.training.campaign import Campaign
+from bench2robust.training.chat_start import chat_start
+from bench2robust.training.chat_view import ChatLexicon
+from bench2robust.training.checkpoints import Checkpoints
+from bench2robust.training.checks import check_settings
+from bench2robust.training.compact.tokens import Lexicon
+from bench2robust.training.comparison import gains, policies_table
+from bench2robust.training.config import TrainSettings
+from bench2robust.training.engine import Engine, LockstepEngine, TurnEngine, on_device
+from bench2robust.training.examine import MODES, cells, examine, passed
+from bench2robust.training.gate import check_gate, readiness
+from bench2robust.training.iterations import Iterations
+from bench2robust.training.journal import Journal, open_journal
+from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
+from bench2robust.training.ranks import processes
+from bench2robust.training.saving import save_model
+from bench2robust.training.trainer import RecoveryTrainer
+from bench2robust.training.warm_start import warm_start
+
+__all__ = ["AFTER", "BEFORE", "EXAMINATION", "run"]
+
+BEFORE, AFTER = "SFT", "RL"
+"""How examinations call the policy before and after reinforcement."""
+EXAMINATION = "examination"
+
+
+def run(settings: TrainSettings) -> tuple[Table, ...]:
+    """Train as the settings say, and return the tables of what came of it.
+
+    Raises:
+        UsageError: settings cannot work, or the folder holds a run of other settings; the text
+            shows the difference.
+        GateError: the warm-started policy is not fit for reinforcement learning.
+        InfrastructureError: too much around the policy failed, or a checkpoint could not be kept.
+        PreemptedError: the run was told to end; it goes on when it is started again.
+    """
+    check_settings(settings)
+    os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
+    disable_progress_bar()  # type: ignore[no-untyped-call]  # of every load and save of weights
+    if not torch.cuda.is_available():
+        torch.set_num_threads(1)  # more wait for one another wherever the cores are shared
+    domain = get_domain(settings.episodes.domain, settings.episodes.data)
+    first = processes().is_main_process
+    with _quiet(), _claimed(settings, domain, first), stop_requests() as stop:
+        return _Run(settings, domain, first, stop).run()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Hide that TRL still calls activation checkpointing by its former name."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings(
+            "ignore", message=".*gradient_checkpointing", category=FutureWarning
+        )
+        yield
+
+
+@contextmanager
+def _claimed(settings: TrainSettings, domain: Domain, first: bool) -> Iterator[None]:
+    """Hold the run folder; processes that are not the first leave that to it."""
+    if first:
+        with claim_folder(settings.folder, _manifest(settings, domain)):
+            processes().wait_for_everyone()
+            yield
+    else:
+        processes().wait_for_everyone()
+        yield
+
+
+def _manifest(settings: TrainSettings, domain: Domain) -> dict[str, Any]:
+    flat = dict(_flat(settings.decisive()))
+    return make_manifest("train", flat, settings.hash(), domain.digest, domain.notes)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield every setting under its whole name, so that a difference is told by name."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+class _Run:
+    def __init__(
+        self, settings: TrainSettings, domain: Domain, first: bool, stop: StopRequest
+    ) -> None:
+        self._settings = settings
+        self._home = settings.folder
+        self._domain = domain
+        self._first = first
+        self._stop = stop
+        self._lexicon = _lexicon(settings, domain)
+        self._campaign = Campaign(settings, domain, self._lexicon.view)
+
+    def run(self) -> tuple[Table, ...]:
+        """Warm start, gate, reinforcement, examination; each is skipped where it is done."""
+        start = self._start()
+        final = self._home / "policy"
+        if not final.exists() and self._settings.method != "sft":
+            self._pass_gate(start)
+            with open_journal(
+                self._home, _manifest(self._settings, self._domain), self._first
+            ) as j:
+                self._reinforce(start, final, j)
+        processes().wait_for_everyone()
+        if not self._settings.held_out.tasks or not self._first:
+            return ()
+        policies = {BEFORE: start} | ({AFTER: final} if final.exists() else {})
+        return self._examine(policies)
+
+    def _start(self) -> Path:
+        """Return the folder of the policy that reinforcement starts from."""
+        settings, home, lexicon = self._settings, self._home, self._lexicon
+        if isinstance(lexicon, Lexicon):
+            return warm_start(settings, self._campaign, lexicon, home, self._stop)
+        base = Path(settings.model.path)
+        if not settings.sft.steps:
+            return base
+        return chat_start(settings, self._campaign, lexicon, self._load(base), home, self._stop)
+
+    def _pass_gate(self, start: Path) -> None:
+        sft = self._settings.sft
+        if not (sft.gate_clean or sft.gate_attempts):
+            return
+        model = self._load(start)
+        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
+        engine = LockstepEngine(self._settings.rollout.temperature)
+        found = readiness(examine(model, engine, self._campaign, wanted, "gate"))
+        print(
+            f"after warm start: clean {found.clean.share:.3f} ({found.clean.total}), "
+            f"recovery attempts {found.attempts.share:.3f} ({found.attempts.total})",
+            flush=True,
+        )
+        check_gate(self._settings, found)
+
+    def _reinforce(self, start: Path, final: Path, journal: Journal) -> None:
+        settings, curriculum = self._settings, self._settings.schedule()
+        checkpoints = Checkpoints(self._home / "checkpoints", settings.checkpoints.keep)
+        if self._first:
+            checkpoints.clear_torn()
+        processes().wait_for_everyone()
+        newest = checkpoints.newest()
+        phase = newest.phase(curriculum) if newest else PhaseState(curriculum)
+        journal.forget(phase.iteration)
+        total = batch_arithmetic(settings, len(self._campaign.tasks)).iterations
+        if phase.iteration < total and not phase.stopped:
+            trainer = RecoveryTrainer(
+                self._load(start),
+                self._lexicon.tokenizer(),
+                self._campaign,
+                self._engine(),
+                journal,
+                phase,
+                checkpoints.folder,
+                peft_config=_adapters(settings),
+            )
+            ends = Iterations(trainer, checkpoints, journal, total, self._stop, self._validate)
+            for shown in (PrinterCallback, ProgressCallback):
+                trainer.remove_callback(shown)
+            trainer.add_callback(ends)
+            trainer.train(resume_from_checkpoint=str(newest.folder) if newest else None)
+            if ends.preempted and trainer.phase.iteration < total:
+                raise PreemptedError(
+                    f"Told to end after iteration {trainer.phase.iteration} of {total}; the "
+                    f"checkpoint is in {checkpoints.folder}."
+                )
+        journal.finalise()
+        self._keep_final(checkpoints, final)
+
+    def _engine(self) -> Engine:
+        rollout = self._settings.rollout
+        return TurnEngine() if rollout.engine == "vllm" else LockstepEngine(rollout.temperature)
+
+    def _keep_final(self, checkpoints: Checkpoints, final: Path) -> None:
+        chosen = checkpoints.best() or checkpoints.newest()
+        if chosen is None:
+            raise DataError(f"{checkpoints.folder} holds no whole checkpoint: start the run anew.")
+        save_model(self._load(chosen.folder), self._lexicon.tokenizer(), final)
+
+    def _validate(self, trainer: RecoveryTrainer) -> tuple[float, Mapping[str, float]]:
+        """Return the mean pass rate over the modes, and that of each, on validation tasks."""
+        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
+        engine = LockstepEngine(self._settings.rollout.temperature)
+        made = examine(trainer.model, engine, self._campaign, wanted, "validation")
+        shares = {
+            mode: rate([r for r in made if r["mode"] == mode], passed).share for mode in MODES
+        }
+        return sum(shares.values()) / len(shares), shares
+
+    def _load(self, folder: Path) -> PreTrainedModel:
+        dtype = getattr(torch, self._settings.model.dtype)
+        model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+        loaded: PreTrainedModel = model.to(on_device())
+        return loaded
+
+    def _examine(self, policies: Mapping[str, Path]) -> tuple[Table, ...]:
+        held = self._settings.held_out
+        tasks = self._domain.tasks("test")[: held.tasks]
+        home = self._home / EXAMINATION
+        names: list[str] = []
+        with (
+            claim_folder(home, _manifest(self._settings, self._domain)),
+            Store(home) as store,
+        ):
+            wanted = cells(self._campaign, tasks, held.seed)
+            for temperature in held.temperatures:
+                for stage, folder in policies.items():
+                    names.append(f"{stage}, {_sampling(temperature)}")
+                    engine = LockstepEngine(temperature)
+                    examine(self._load(folder), engine, self._campaign, wanted, names[-1], store)
+            store.finalise()
+        records = list(read_records(home, dialogue=False))
+        tables = [policies_table(records, names)]
+        if len(policies) > 1:
+            tables.append(gains(records, *names[:2]))
+        text = "\n".join(table.markdown() for table in tables)
+        (self._home / "table.md").write_text(text, encoding="utf-8")
+        return tuple(tables)
+
+
+def _sampling(temperature: float) -> str:
+    return f"temperature {temperature:g}" if temperature else "greedy"
+
+
+def _adapters(settings: TrainSettings) -> Any:
+    """Return the configuration of the adapters; None trains every weight."""
+    lora = settings.model.lora
+    if lora is None:
+        return None
+    from peft import LoraConfig
+
+    targets = lora.targets if isinstance(lora.targets, str) else list(lora.targets)
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=targets,
+        task_type="CAUSAL_LM",
+    )
+
+
+def _lexicon(settings: TrainSettings, domain: Domain) -> Lexicon | ChatLexicon:
+    """Return what turns episodes into tokens."""
+    if settings.episodes.view == "compact":
+        return Lexicon(domain)
+    path: Any = settings.model.path
+    tokenizer: Any = AutoTokenizer.from_pretrained(path)
+    ends = GenerationConfig.from_pretrained(path).eos_token_id
+    listed = [tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])]
+    return ChatLexicon(
+        tokenizer, [end for end in listed if end is not None], domain, settings.episodes.memory
+    )

@@ -1,0 +1,157 @@
+"""A study: variants of one training run, over seeds, each examined on the same held-out cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import Field
+
+from bench2robust.core.errors import UnknownNameError
+from bench2robust.evaluation.config_files import load_yaml, merge_settings
+from bench2robust.evaluation.metrics import over_seeds
+from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.settings import Settings
+from bench2robust.evaluation.statistics import cluster_effect
+from bench2robust.evaluation.store import read_records
+from bench2robust.evaluation.table import NOTHING, Table, spread
+from bench2robust.training.config import TrainSettings
+from bench2robust.training.examine import MODES, faced, passed
+
+__all__ = ["Study", "StudyResult", "load_study", "run_study"]
+
+Train = Callable[[TrainSettings], object]
+
+
+class Study(Settings):
+    """What a study compares.
+
+    Attributes:
+        base: the configuration file that every arm starts from.
+        arms: the name of each arm and what it sets otherwise, as ``a.b=c`` of ``--set``.
+        reference: the arm that the others are compared with.
+        seeds: training seeds; every arm is trained with each.
+        out: the folder of the study.
+    """
+
+    base: str
+    arms: dict[str, tuple[str, ...]] = Field(min_length=2)
+    reference: str
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 1, 2)
+    out: str = "runs/study"
+
+    def model_post_init(self, context: Any) -> None:
+        """Check that the reference is one of the arms."""
+        if self.reference not in self.arms:
+            raise UnknownNameError("arm as reference", self.reference, self.arms)
+
+    def runs(self) -> Iterator[tuple[str, int, TrainSettings]]:
+        """Yield arm, seed and settings of every run."""
+        base = load_yaml(Path(self.base))
+        for seed in self.seeds:
+            for arm, changes in self.arms.items():
+                folder = Path(self.out) / f"{arm}-{seed}"
+                shared = (f"seed={seed}", f"out={folder}", f"sft.share={self.out}/warm")
+                values = merge_settings(base, [*changes, *shared])
+                yield arm, seed, TrainSettings.read(values)
+
+
+class StudyResult(NamedTuple):
+    """The tables of a study, and how long this call of it took."""
+
+    tables: tuple[Table, ...]
+    seconds: float
+
+
+def load_study(file: Path, settings: Sequence[str] = ()) -> Study:
+    """Return the study of a YAML file with every ``a=b`` of ``settings`` over it.
+
+    Raises:
+        UsageError: the file cannot be read, a key is unknown, or a value is wrong.
+    """
+    return Study.read(merge_settings(load_yaml(file), settings))
+
+
+def run_study(study: Study, train: Train) -> StudyResult:
+    """Train what is not trained yet, and compare what all arms came to.
+
+    Can be stopped at any time and called again. Arms of one seed that begin with the same warm
+    start share it.
+
+    Args:
+        train: trains one run, as :func:`bench2robust.training.run` does.
+    """
+    began = perf_counter()
+    found: dict[str, dict[int, list[EpisodeRecord]]] = {arm: {} for arm in study.arms}
+    for arm, seed, settings in study.runs():
+        print(f"{arm}, seed {seed}: {settings.folder}", flush=True)
+        train(settings)
+        found[arm][seed] = _examined(settings)
+    tables = (_shares(found), _differences(found, study.reference))
+    return StudyResult(tables, perf_counter() - began)
+
+
+def _examined(settings: TrainSettings) -> list[EpisodeRecord]:
+    """Return the records of the final policy, sampled as it was trained."""
+    records = list(read_records(settings.folder / "examination", dialogue=False))
+    stages = {record["agent"] for record in records}
+    stage = next(s for s in ("RL, temperature 1", "SFT, temperature 1") if s in stages)
+    return [record for record in records if record["agent"] == stage]
+
+
+Found = Mapping[str, Mapping[int, Sequence[EpisodeRecord]]]
+
+
+def _shares(found: Found) -> Table:
+    rows = []
+    for arm, by_seed in found.items():
+        cells = []
+        for mode in MODES:
+            marked = [
+                {**r, "seed": seed, "success": passed(r)}
+                for seed, records in by_seed.items()
+                for r in records
+                if r["mode"] == mode and faced(r)
+            ]
+            cells.append(spread(over_seeds(marked)))  # type: ignore[arg-type]
+        rows.append((arm, *cells))
+    note = "Percent of held-out episodes that met the fault; mean ± standard deviation over seeds."
+    return Table("study", "Arms of the study", ("arm", *MODES), tuple(rows), note)
+
+
+def _differences(found: Found, reference: str) -> Table:
+    rows = [
+        (arm, mode, *_difference(found[reference], found[arm], mode))
+        for arm in found
+        if arm != reference
+        for mode in MODES
+    ]
+    note = (
+        f"Arm minus {reference}, paired by seed and task where both met the fault; 95 % bootstrap "
+        "interval and exact sign-flip test, tasks as clusters."
+    )
+    columns = ("arm", "mode", "pairs", "difference", "low", "high", "p")
+    return Table("study_pairs", "Differences between arms", columns, tuple(rows), note)
+
+
+def _difference(
+    one: Mapping[int, Sequence[EpisodeRecord]],
+    other: Mapping[int, Sequence[EpisodeRecord]],
+    mode: str,
+) -> tuple[str, ...]:
+    by_task: dict[str, list[int]] = {}
+    for seed in one.keys() & other.keys():
+        first, second = _outcomes(one[seed], mode), _outcomes(other[seed], mode)
+        for task in sorted(first.keys() & second.keys()):
+            by_task.setdefault(task, []).append(second[task] - first[task])
+    if not by_task:
+        return ("0", *[NOTHING] * 4)
+    effect = cluster_effect([sum(d) for d in by_task.values()], [len(d) for d in by_task.values()])
+    figures = (effect.difference, *effect.interval, effect.p_value)
+    return (str(effect.pairs), *(f"{figure:.3f}" for figure in figures))
+
+
+def _outcomes(records: Sequence[EpisodeRecord], mode: str) -> dict[str, bool]:
+    return {r["task"]: passed(r) for r in records if r["mode"] == mode and faced(r)}

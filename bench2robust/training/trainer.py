@@ -1,0 +1,194 @@
+"""TRL's GRPO trainer with what it lacks: groups by plan, our driver, and a filter of groups.
+
+Everything else (generation batches, ratios, clipping, the KL term, the optimizer loop) is TRL's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
+from trl import GRPOTrainer
+
+from bench2robust.core.errors import InfrastructureError
+from bench2robust.core.keyed import uniform
+from bench2robust.curricula import PhaseState, tally
+from bench2robust.training.advantages import informative, permuted, split_advantages
+from bench2robust.training.arguments import grpo_arguments
+from bench2robust.training.campaign import POLICY, Campaign, Score
+from bench2robust.training.engine import Engine, TurnEngine, colocated
+from bench2robust.training.groups import GroupPlan, Member
+from bench2robust.training.journal import Journal
+from bench2robust.training.metrics import iteration_metrics
+
+__all__ = ["RecoveryTrainer"]
+
+
+class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
+    """Trains a policy on hybrid groups of a curriculum.
+
+    TRL hands ``rollout_func`` the prompts only, so the rows are kept here: which task and which
+    member of its group each of them is follows from its place in the batch.
+
+    Args:
+        policy: loaded from disk, so that the reference of the KL term can be too.
+        engine: decodes the rollouts.
+        journal: keeps the records of every episode.
+        phase: where the curriculum stands; goes on with every iteration.
+        folder: where checkpoints are written.
+    """
+
+    def __init__(
+        self,
+        policy: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        campaign: Campaign,
+        engine: Engine,
+        journal: Journal,
+        phase: PhaseState,
+        folder: Path,
+        **more: Any,
+    ) -> None:
+        self.campaign = campaign
+        self.phase = phase
+        self._engine = engine
+        self._journal = journal
+        self._places: list[tuple[GroupPlan, Member]] = []
+        self._scores: list[Score] = []
+        self._world_rewards = torch.empty(0)
+        self._kept = 1.0
+        self._size = campaign.settings.group.size
+        rows = [{"prompt": task.id} for task in campaign.tasks]
+        super().__init__(
+            model=policy,
+            reward_funcs=[earned],
+            args=grpo_arguments(campaign.settings, len(rows), folder),
+            train_dataset=Dataset.from_list(rows),
+            processing_class=tokenizer,
+            rollout_func=lambda prompts, trainer: trainer.roll_out(),
+            **more,
+        )
+        if isinstance(engine, TurnEngine):
+            engine.generate = colocated(self)
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        self._places = self._plan([row["prompt"] for row in inputs])
+        output: dict[str, Any] = super()._generate_and_score_completions([dict(r) for r in inputs])
+        self._deviate(output)
+        self._conclude()
+        return output
+
+    def _plan(self, tasks: Sequence[str]) -> list[tuple[GroupPlan, Member]]:
+        """Return plan and member of each row; ranks hold contiguous slices of the batch."""
+        first = self.accelerator.process_index * len(tasks)
+        plans: dict[int, GroupPlan] = {}
+        places = []
+        for at, task in enumerate(tasks, start=first):
+            prompt, place = divmod(at, self._size)
+            if prompt not in plans:
+                plans[prompt] = self.campaign.plan(self.phase, prompt, task)
+            places.append((plans[prompt], plans[prompt].members[place]))
+        return places
+
+    def roll_out(self) -> dict[str, Any]:
+        """Play the episodes of the rows at hand and return what TRL wants to know of them."""
+        began = perf_counter()
+        rollouts = [self.campaign.start(*place) for place in self._places]
+        keys = [self._key(*place) for place in self._places]
+        model_seconds = self._engine.play(self.model_wrapped, rollouts, keys)
+        self._scores = [
+            self.campaign.score(rollout, self._agent(member), self._mode(member))
+            for rollout, (_, member) in zip(rollouts, self._places, strict=True)
+        ]
+        whole = perf_counter() - began
+        self._metrics["train"]["time/rollout"].append(whole)
+        self._metrics["train"]["time/own"].append(whole - model_seconds)
+        return {
+            "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
+            "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
+            "env_mask": [list(map(int, r.written)) for r in rollouts],
+            "logprobs": [r.logprobs for r in rollouts] if self.use_vllm else None,
+            "earned": [score.reward for score in self._scores],
+        }
+
+    def _agent(self, member: Member) -> str:
+        """Return the name in the records; members that share a fault plan are told apart."""
+        shared = self.campaign.settings.group.faults == "synchronous"
+        return f"{POLICY}-{member.place:02d}" if shared else POLICY
+
+    def _mode(self, member: Member) -> str:
+        return f"{self.phase.phase.name}/{'injected' if member.injected else 'clean'}"
+
+    def _key(self, plan: GroupPlan, member: Member) -> tuple[str | int, ...]:
+        return ("sample", self.campaign.settings.seed, plan.iteration, plan.prompt, member.place)
+
+    def _calculate_rewards(self, *args: Any) -> torch.Tensor:
+        """Return the rewards of all ranks, (members, 1), and keep them for the filter."""
+        rewards: torch.Tensor = super()._calculate_rewards(*args)
+        if self.campaign.settings.reward.permuted:
+            rewards[:, 0] = permuted(rewards[:, 0], self._size, self._deal(len(rewards)))
+        self._world_rewards = rewards[:, 0].clone()
+        return rewards
+
+    def _deal(self, members: int) -> list[list[int]]:
+        """Return, for each group, an order of its members that is drawn by key."""
+        size, key = self._size, (self.campaign.settings.seed, self.phase.iteration)
+        draws = [
+            [uniform("deal", *key, i) for i in range(g, g + size)] for g in range(0, members, size)
+        ]
+        return [sorted(range(size), key=draw.__getitem__) for draw in draws]
+
+    def _deviate(self, output: dict[str, Any]) -> None:
+        """Leave groups that say nothing, and members that failed, out of the loss."""
+        group, size = self.campaign.settings.group, self._size
+        rewards, count = self._world_rewards, len(self._places)
+        first = self.accelerator.process_index * count
+        own = slice(first, first + count)
+        if group.normalisation == "split":
+            output["advantages"] = split_advantages(rewards, size, group.clean_members)[own]
+        keep = informative(rewards, size, group.min_std)
+        self._kept = float(keep.float().mean())
+        output["advantages"] = output["advantages"] * keep[own]
+        output["tool_mask"] = output["tool_mask"] * keep[own, None]
+        tokens = (output["completion_mask"] * output["tool_mask"]).sum()
+        output["num_items_in_batch"] = self.accelerator.gather(tokens).sum()
+
+    def _conclude(self) -> None:
+        """Gather what the iteration brought, keep it, and move on in the curriculum.
+
+        Raises:
+            InfrastructureError: too many members failed for reasons outside the policy.
+        """
+        scores: list[Score] = gather_object(self._scores)
+        self._check_failures(scores)
+        stats = tally(self.phase.iteration, (score.facts for score in scores))
+        before, self.phase = self.phase, self.phase.after(stats)
+        for name, value in iteration_metrics(before, scores, self._kept).items():
+            self._metrics["train"][name].append(value)
+        self._journal.episodes(scores)
+
+    def _check_failures(self, scores: Sequence[Score]) -> None:
+        failed = [score.record["reason"] for score in scores if score.reward is None]
+        limit = self.campaign.settings.rollout.infra_share
+        if len(failed) > limit * len(scores):
+            raise InfrastructureError(
+                f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy, "
+                f"more than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
+            )
+
+    def save_state(self) -> None:
+        """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card."""
+        Trainer._save_checkpoint(self, self.model, None)
+
+
+def earned(
+    prompts: Sequence[Any], completions: Sequence[Any], earned: Sequence[float | None], **more: Any
+) -> list[float | None]:
+    """Return the rewards that the episodes earned; None leaves a member out."""
+    return list(earned)

@@ -1,0 +1,145 @@
+"""A run that was stopped, however, and goes on, is the run that was never stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench2robust.core.errors import UsageError
+from bench2robust.core.keyed import uniform
+from bench2robust.training import run
+from bench2robust.training.preemption import REQUEUE
+
+pytestmark = pytest.mark.slow
+CHILD = Path(__file__).parent / "child.py"
+ROOT = Path(__file__).parents[2]
+ITERATIONS = 8
+TIMES = ("step_time", "time/rollout", "time/own")
+
+
+def start(folder: Any, small: Any, *before: Any, **changes: Any) -> Any:
+    made = small.settings(
+        folder,
+        **{"optim": {"steps": ITERATIONS}, "checkpoints": {"every": 1, "keep": 2}, **changes},
+    )
+    file = folder.with_suffix(".json")
+    file.write_text(json.dumps(made.model_dump(mode="json")))
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen(
+        [*(before or (sys.executable,)), str(CHILD), str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+    )
+
+
+def finish(process: Any) -> Any:
+    text, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, text
+    return text
+
+
+def curve(folder: Any) -> Any:
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+
+
+def phases(folder: Any) -> Any:
+    newest = max(folder.glob("checkpoints/*/complete.json"), key=lambda p: p.stat().st_mtime)
+    return json.loads(newest.read_text())
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: Any, small: Any) -> Any:
+    folder = tmp_path_factory.mktemp("runs") / "undisturbed"
+    finish(start(folder, small))
+    return folder
+
+
+def test_a_run_says_something_at_every_step(undisturbed: Any) -> None:
+    rows = curve(undisturbed)
+    assert [row["iteration"] for row in rows] == list(range(ITERATIONS))
+    assert len({row["reward"] for row in rows}) == ITERATIONS
+    assert len({row["loss"] for row in rows}) == ITERATIONS
+
+
+def test_killed_at_any_moment_it_goes_on_to_the_same_end(
+    undisturbed: Any, tmp_path: Any, small: Any
+) -> None:
+    folder = tmp_path / "killed"
+    kills = 0
+    while kills < 10:
+        process = start(folder, small)
+        # Some lines of progress, then any moment within the next iteration.
+        for _ in range(int(3 * uniform("lines", kills))):
+            process.stdout.readline()
+        time.sleep(3.0 * uniform("moment", kills))
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += 1
+    finish(start(folder, small))
+    assert curve(folder) == curve(undisturbed)
+    assert phases(folder) == phases(undisturbed)
+    episodes = "episodes/episodes.jsonl"
+    assert (folder / episodes).read_bytes() == (undisturbed / episodes).read_bytes()
+    weights = "policy/model.safetensors"
+    assert (folder / weights).read_bytes() == (undisturbed / weights).read_bytes()
+
+
+def test_told_to_end_it_keeps_a_checkpoint_and_asks_to_be_started_again(
+    undisturbed: Any, tmp_path: Any, small: Any
+) -> None:
+    folder = tmp_path / "preempted"
+    every = {"checkpoints": {"every": 100, "keep": 2}}
+    process = start(folder, small, **every)
+    while "iteration 2 of" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    text, _ = process.communicate(timeout=600)
+    assert process.returncode == REQUEUE, text
+    assert "Told to end after iteration" in text
+    finish(start(folder, small, **every))
+    assert curve(folder) == curve(undisturbed)
+
+
+def test_other_settings_are_refused_and_the_difference_is_shown(
+    undisturbed: Any, small: Any
+) -> None:
+    changed = small.settings(
+        undisturbed,
+        optim={"steps": ITERATIONS, "learning_rate": 0.02},
+        checkpoints={"every": 1, "keep": 2},
+    )
+    with pytest.raises(UsageError, match=r"optim\.learning_rate: 0\.01, not 0\.02"):
+        run(changed)
+
+
+def test_a_full_disk_leaves_the_checkpoint_before_it(tmp_path: Any, small: Any) -> None:
+    folder = tmp_path / "full"
+    # Weights of 250 kB beside 25 kB of records per iteration: the checkpoint hits the limit first.
+    bigger = {"model": {"scratch": {"hidden": 64, "layers": 1, "heads": 2, "feed_forward": 64}}}
+    process = start(folder, small, **bigger)
+    while "iteration 2 of" not in process.stdout.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=600)
+    before = phases(folder)
+    limited = ("bash", "-c", f"ulimit -f 180; exec {sys.executable} $0 $1")
+    process = start(folder, small, *limited, **bigger)
+    text, _ = process.communicate(timeout=600)
+    assert process.returncode not in (0, REQUEUE)
+    assert "cannot be written" in text
+    assert f"the one of iteration {before['iteration']} stands" in text
+    assert phases(folder) == before
+    assert "iteration" in finish(start(folder, small, **bigger))

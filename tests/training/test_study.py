@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench2robust.core.errors import UnknownNameError
+from bench2robust.evaluation.manifest import claim_folder, make_manifest
+from bench2robust.evaluation.store import Store
+from bench2robust.training.study import load_study, run_study
+
+CONFIGS = Path(__file__).parents[2] / "configs" / "study"
+
+
+@pytest.fixture
+def study(tmp_path: Any, monkeypatch: Any) -> Any:
+    monkeypatch.chdir(CONFIGS.parents[1])
+    changes = [f"out={tmp_path}", "seeds=[0, 1]"]
+    return load_study(CONFIGS / "cpu_demo.yaml", changes)
+
+
+def test_every_arm_is_trained_with_every_seed_and_starts_warm_in_common(study: Any) -> None:
+    runs = list(study.runs())
+    assert len(runs) == 2 * len(study.arms)
+    assert len({settings.folder for *_, settings in runs}) == len(runs)
+    by_arm = {arm: settings for arm, seed, settings in runs if seed == 1}
+    assert by_arm["split"].group.normalisation == "split"
+    assert by_arm["permuted"].reward.permuted
+    assert by_arm["vanilla_sft"].method == "sft"
+    assert {settings.seed for settings in by_arm.values()} == {1}
+    assert len({settings.sft.share for settings in by_arm.values()}) == 1
+
+
+def test_a_reference_that_is_no_arm_is_refused(study: Any) -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'ours'"):
+        load_study(CONFIGS / "cpu_demo.yaml", ["reference=our"])
+
+
+def test_the_tables_compare_arms_on_the_cells_that_both_met(
+    study: Any, small: Any, monkeypatch: Any
+) -> None:
+    campaign = small.campaign()
+    tasks = campaign.tasks[:6]
+
+    def train(settings: Any) -> Any:
+        """Play scripted policies: the arm ``ours`` always cancels, the others never do."""
+        home = settings.folder / "examination"
+        manifest = make_manifest("train", {}, "", "", ())
+        home.parent.mkdir(parents=True)
+        with claim_folder(home, manifest), Store(home) as store:
+            for task in tasks:
+                running = campaign.open(task, settings.seed, campaign.surroundings(None))
+                small.feed(running, "transfer ;")
+                record = campaign.score(running, "RL, temperature 1", "clean").record
+                record["success"] = "ours" in str(settings.folder)
+                store.append(record, 0.0)
+
+    shares, differences = run_study(study, train).tables
+    by_arm = {row[0]: row[1] for row in shares.rows}
+    assert by_arm["ours"] == "100.0 ± 0.0"
+    assert by_arm["split"] == "0.0 ± 0.0"
+    row = next(r for r in differences.rows if r[:2] == ("split", "clean"))
+    assert row[2:4] == ("12", "-1.000")
+    assert all(r[0] != "ours" for r in differences.rows)
