@@ -9,9 +9,8 @@ from bench2robust.envs.episode import Episode
 __all__ = ["credited"]
 
 
-def credited(episode: Episode) -> Outcome:
-    """Return the outcome as the partial credit of equation 2 takes it."""
-    outcome = episode.outcome()
+def credited(episode: Episode, outcome: Outcome) -> Outcome:
+    """Return an episode's outcome as the partial credit of equation 2 takes it."""
     if outcome.success or outcome.matched == outcome.required:
         return outcome
     more = stood_in(episode.domain, episode.task, episode.executed.entries)

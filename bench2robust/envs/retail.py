@@ -229,7 +229,7 @@ class RetailEnv(NotCopied, gym.Env[Observation, str]):
         episode = self.episode
         if self._partial:
             calls = (entry.call for entry in episode.observed.entries)
-            return partial_credit(credited(episode), episode.steps, calls)
+            return partial_credit(credited(episode, episode.outcome()), episode.steps, calls)
         return float(episode.outcome().success)
 
 

