@@ -8,13 +8,21 @@ from pydantic import AfterValidator, Field
 
 from bench2robust.agents import agent_names
 from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.types import Scenario
 from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.injectors.scenarios import draw_scenario
 from bench2robust.training.config_groups import Count, Rate, Share, block
 
 __all__ = ["Sft", "Words"]
 
 Answer = Literal["done", "invent", "retry", "switch"]
 _RECOVERY: dict[Answer, float] = {"done": 0.20, "invent": 0.10, "retry": 0.12, "switch": 0.08}
+_MIX: dict[Scenario, float] = {"S1": 0.4, "S2": 0.4, "S3": 0.2}
+
+
+def _mix(shares: dict[Scenario, float]) -> dict[Scenario, float]:
+    draw_scenario(0, "", shares)  # says what is wrong with the weights
+    return shares
 
 
 class Words(Settings):
@@ -26,6 +34,9 @@ class Words(Settings):
         alternative: how often a demonstration finds a user or reads an order by the other path.
         faults: most faults, drawn from the profile of the episodes, in a demonstration that is
             not clean.
+        mix: the scenarios of those demonstrations, each with its weight. Where only S1 is shown,
+            no demonstration holds the second failure of one tool, and no policy knows what can be
+            done after it.
         recovery: how often a failure is answered by a false ``done``, by an invented number
             (``invent``), by ``retry`` or by ``switch``; the rest is ``transfer``.
         slips: how often a demonstration holds a turn that cannot be read. It is not to be
@@ -38,7 +49,10 @@ class Words(Settings):
 
     copying: int = Field(default=150, ge=0, le=MOST)
     alternative: Share = 0.35
-    faults: Count = 1
+    faults: int = Field(default=1, ge=0, le=MOST)
+    mix: Annotated[dict[Scenario, Share], AfterValidator(_mix)] = Field(
+        default_factory=lambda: dict(_MIX)
+    )
     recovery: dict[Answer, Share] = Field(default_factory=lambda: dict(_RECOVERY))
     slips: Share = 0.15
     observed: Share = 0.1

@@ -13,7 +13,10 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.keyed import choose, digest, uniform
-from bench2robust.envs.episode import Episode
+from bench2robust.core.solvability import analyse
+from bench2robust.core.types import Task
+from bench2robust.envs.episode import Episode, EpisodeSettings
+from bench2robust.injectors.scenarios import draw_scenario
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.compact.copying import copying
 from bench2robust.training.compact.demonstrations import demonstrate
@@ -25,7 +28,7 @@ from bench2robust.training.preemption import StopRequest
 from bench2robust.training.saving import save_model
 from bench2robust.training.supervised import supervise
 
-__all__ = ["new_model", "warm_start"]
+__all__ = ["Sequences", "new_model", "warm_start"]
 
 _STILL_COPYING = 8
 """Of so many sequences one is about copying, all the way: demonstrations alone, in which a value
@@ -78,7 +81,7 @@ def warm_start(
         optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
         supervise(
             model,
-            _Sequences(settings, campaign, lexicon),
+            Sequences(settings, campaign, lexicon),
             {
                 "seed": settings.seed,
                 "max_steps": sft.steps,
@@ -108,15 +111,17 @@ def _decay(steps: int) -> Callable[[int], float]:
     return lambda step: min(1.0, (step + 1) / _WARMUP) * (1.0 - step / steps)
 
 
-class _Sequences(Dataset[Example]):
-    """The sequences of a warm start, each a function of its number."""
+class Sequences(Dataset[Example]):
+    """The sequences of a warm start, each a function of its number.
+
+    Of a demonstration with faults, the scenario is drawn from ``sft.words.mix``; a task that has
+    none such is shown in S1.
+    """
 
     def __init__(self, settings: TrainSettings, campaign: Campaign, lexicon: Lexicon) -> None:
         self._settings = settings
         self._campaign = campaign
         self._lexicon = lexicon
-        self._noisy = campaign.noisy(settings.sft.words.faults)
-        self._clean = campaign.surroundings(None)
 
     def __len__(self) -> int:
         return self._settings.sft.steps * self._settings.sft.batch
@@ -128,6 +133,14 @@ class _Sequences(Dataset[Example]):
         task = choose(self._campaign.tasks, "demonstration", seed, number)
         clean = uniform("clean demonstration", seed, number) < sft.clean
         faults = int(uniform("faults of a demonstration", seed, number) * (1 << 31))
-        around = self._clean if clean else self._noisy
+        around = self._campaign.surroundings(None) if clean else self._noisy(task, faults)
         episode = Episode(self._campaign.domain, task, faults, around)
         return demonstrate(episode, self._lexicon, sft.words, number)
+
+    def _noisy(self, task: Task, faults: int) -> EpisodeSettings:
+        """Return what surrounds a demonstration with faults, in a scenario that its task has."""
+        words = self._settings.sft.words
+        scenario = draw_scenario(faults, task.id, words.mix)
+        if analyse(self._campaign.domain, task).reason(scenario):
+            scenario = "S1"
+        return self._campaign.noisy(words.faults, scenario)

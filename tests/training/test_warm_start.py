@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench2robust.core.errors import UsageError
+from bench2robust.training.warm_start import Sequences
+
+MANY = 100
+
+
+def shown(small: Any, **words: Any) -> list[list[str]]:
+    """Return faulted demonstrations of a warm start, in words."""
+    sft = {"steps": 10, "batch": 32, "clean": 0.0, "words": {"copying": 0, "slips": 0, **words}}
+    campaign = small.campaign(sft=sft)
+    made = Sequences(campaign.settings, campaign, small.world()[1])
+    return [small.words_of(made[n].tokens).split() for n in range(1, MANY) if n % 8]
+
+
+def failures(words: list[str]) -> list[str]:
+    """Return the call of each failure that is not the answer to a made-up number."""
+    turns = " ".join(words).split(" ; ")
+    return [
+        turns[at - 1]
+        for at, turn in enumerate(turns)
+        if turn.startswith("error") and turn != "error refused"
+    ]
+
+
+def switched(words: list[str]) -> bool:
+    return "find email" in " ".join(words) and "find name" in " ".join(words)
+
+
+def test_a_blocked_path_is_shown_and_the_way_round_it(small: Any) -> None:
+    only = {"mix": {"S2": 1.0}, "faults": 0, "recovery": {"switch": 1.0}}
+    demonstrations = shown(small, **only)
+    assert all(words.count("error") == 1 for words in demonstrations)
+    assert all("done" in words for words in demonstrations)
+    assert 0.3 < sum(map(switched, demonstrations)) / len(demonstrations) < 0.7, "or the order"
+
+
+def test_by_default_some_demonstrations_hold_the_second_failure_of_a_tool(small: Any) -> None:
+    def repeated(words: list[str]) -> bool:
+        return len(set(failures(words))) < len(failures(words))
+
+    assert sum(map(repeated, shown(small))) > 2
+    assert not any(map(repeated, shown(small, mix={"S1": 1.0}))), "one fault has no second failure"
+
+
+def test_where_every_path_is_blocked_no_demonstration_succeeds(small: Any) -> None:
+    demonstrations = shown(small, mix={"S3": 1.0}, recovery={"switch": 1.0}, faults=0)
+    assert not any("done" in words for words in demonstrations)
+
+
+def test_a_mix_of_no_scenario_is_refused(small: Any) -> None:
+    with pytest.raises(UsageError, match="'S1', 'S2' or 'S3'"):
+        small.settings(sft={"words": {"mix": {"S4": 1.0}}})
+    with pytest.raises(UsageError, match="every weight is 0"):
+        small.settings(sft={"words": {"mix": {"S1": 0.0}}})
