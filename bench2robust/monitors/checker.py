@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.paths import Path
@@ -14,8 +15,10 @@ from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.rules import build_rule
 from bench2robust.monitors.violation import CODES, Violation
 
-__all__ = ["Checker"]
+__all__ = ["MOST_OF_A_RULE", "Checker"]
 
+MOST_OF_A_RULE = 16
+"""So many violations of one invariant are told of one result; a list may have a million."""
 _CLEAN: tuple[Violation, ...] = ()
 _RANK = {code: number for number, code in enumerate(CODES)}
 _SPOKEN = "error"
@@ -108,8 +111,8 @@ def _tools(contract: Contract) -> dict[str, _Tool]:
 def _explained(
     rules: Sequence[Rule], arguments: Mapping[str, Json], value: Json
 ) -> tuple[Violation, ...]:
-    """Return everything that rules find, in order."""
-    found = [finding for rule in rules for finding in rule(arguments, value)]
+    """Return what rules find, in order: of each the first ``MOST_OF_A_RULE``."""
+    found = [f for rule in rules for f in islice(rule(arguments, value), MOST_OF_A_RULE)]
     found.sort(key=lambda finding: _order(finding, value))
     return tuple(finding.violation for finding in found) if found else _CLEAN
 

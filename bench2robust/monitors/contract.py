@@ -240,7 +240,7 @@ def _row(invariant: Invariant) -> dict[str, Any]:
         "params": dict(invariant.params),
         "n": invariant.n,
         "f1": invariant.f1,
-        "risk_hi": round(invariant.risk_hi, 6),
+        "risk_hi": invariant.risk_hi,
         "source": invariant.source,
     }
 

@@ -51,4 +51,4 @@ class Gate:
 
 def admitted(code: str, path: str, n: int, params: Mapping[str, Json] | None = None) -> Invariant:
     """Return an invariant that has passed both gates."""
-    return Invariant(code, path, params or {}, n, 0, risk_bound(n))
+    return Invariant(code, path, params or {}, n, 0, round(risk_bound(n), 6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["is_category", "is_data_key", "is_identifier", "is_quantity"]
+__all__ = ["is_category", "is_code", "is_data_key", "is_identifier", "is_quantity"]
 
 _CATEGORY = re.compile(
     r"(^|_)(status|state|currency|units?|type|kind|category|class|level|severity|priority|mode"
@@ -15,6 +15,7 @@ _IDENTIFIER = re.compile(
     r"(^|_)(ids?|uuid|guid|ref|reference|number|no|token|key|sku|ur[li]|href|arn|email|phone|zip"
     r"|name|address\d?)$"
 )
+_CODE = re.compile(r"(^|_)(code|status|state)$")
 _QUANTITY = re.compile(r"(^|_)(quantity|qty|count|units)$")
 _DATA_KEY = re.compile(r"\d{4}|^\d+$")
 _LONGEST_KEY = 128
@@ -35,6 +36,11 @@ def is_category(name: str) -> bool:
 def is_identifier(name: str) -> bool:
     """Say whether a field of this name usually identifies something (``itemId``, ``email``)."""
     return _IDENTIFIER.search(words(name)) is not None
+
+
+def is_code(name: str) -> bool:
+    """Say whether a number of this name stands for something, so that its sign means nothing."""
+    return _CODE.search(words(name)) is not None
 
 
 def is_quantity(name: str) -> bool:

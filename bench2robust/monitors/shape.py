@@ -21,9 +21,11 @@ BUCKETS = 60
 """Tasks fall into this many buckets by their hash; divisible by 2, 3, 4, 5, 6, 10 and 12."""
 MOST_VALUES = 32
 LONGEST_VALUE = 64
-MOST_KEYS = 64
+MOST_KEYS = 256
 MOST_NODES = 20_000
 DEEPEST = 32
+_HUGE = 1e300
+"""What numbers beyond count as: whole ones may have no float."""
 
 KINDS: dict[type, str] = {
     dict: "object",
@@ -260,7 +262,7 @@ def _count(facet: Facet, kind: type, value: Any, record: int, bit: int) -> None:
     """Count what a scalar says beyond its type."""
     if kind is float or kind is int:
         if value < facet.low:
-            facet.low = max(value, -math.inf)  # a huge whole number has no float
+            facet.low = float(min(max(value, -_HUGE), _HUGE)) + 0.0  # no -0.0
         if kind is float:
             if value - value != 0.0:
                 facet.finite = False

@@ -225,7 +225,7 @@ def _length_or_fail(value: Json) -> int:
 def _number(value: Json) -> float | None:
     """Return a number that arithmetic can be done with."""
     if type(value) is int or type(value) is float:
-        return float(value) if abs(value) <= _LARGEST else None  # also refuses NaN
+        return value + 0.0 if abs(value) <= _LARGEST else None  # no NaN, no -0.0
     return None
 
 

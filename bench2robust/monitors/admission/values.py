@@ -8,7 +8,7 @@ from typing import Any
 
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.gates import COINCIDENCE, Gate, admitted
-from bench2robust.monitors.lexicon import is_category, is_identifier
+from bench2robust.monitors.lexicon import is_category, is_code, is_identifier
 from bench2robust.monitors.profiles import NAMED_CATEGORY
 from bench2robust.monitors.shape import Facet, Node
 
@@ -75,7 +75,11 @@ def positive(node: Node, gate: Gate) -> Iterator[Invariant]:
     2^-n, so 7 records justify it.
     """
     facets = [node.facets[kind] for kind in (int, float) if kind in node.facets]
-    if facets and all(facet.low > 0 and facet.finite for facet in facets):
+    if (
+        facets
+        and not is_code(node.name)
+        and all(facet.low > 0 and facet.finite for facet in facets)
+    ):
         n = max(facet.records for facet in facets)
         if 0.5**n <= COINCIDENCE and gate.enough("nonpositive_value", n):
             yield admitted("nonpositive_value", node.path, n)

@@ -89,6 +89,6 @@ class DateOrder(Extension):
 
 def _dated(fields: Json, step: str) -> tuple[datetime, str] | None:
     """Return the date that an object has under a step, and its text."""
-    held = fields.get(unescape(step)) if type(fields) is dict else None
+    held: Json = fields.get(unescape(step)) if type(fields) is dict else None
     moment = date_of(held)
-    return (moment, held) if moment else None
+    return (moment, str(held)) if moment else None

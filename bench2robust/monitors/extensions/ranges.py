@@ -34,7 +34,7 @@ class Range(Extension):
 
     def summary(self, observed: Sequence[Json], bit: int) -> Summary:
         """Return the extremes."""
-        return [min(observed), max(observed)]
+        return [min(observed) + 0.0, max(observed) + 0.0]  # no -0.0
 
     def combine(self, one: Summary, two: Summary) -> Summary:
         """Return the extremes of both."""
