@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
@@ -121,7 +120,12 @@ def _course(
         raise UnknownNameError("value of --then", then, GO_ON)
     repeated.check_actions(start)
     action = None if instead is None else _read(instead)
-    follow = partial(follow_agent, run, record) if then == "agent" else follow_reference
+
+    def follow(episode: Episode, since: int) -> Iterator[tuple[Action, Observation]]:
+        if then == "agent":
+            return follow_agent(run, record, episode, since)
+        return follow_reference(episode)
+
     other = _other(repeated.episode, action, follow)
     return chain(islice(repeated.steps(), start - 1), other)
 
@@ -129,15 +133,16 @@ def _course(
 def _other(
     episode: Episode,
     action: Action | None,
-    follow: Callable[[Episode], Iterator[tuple[Action, Observation]]],
+    follow: Callable[[Episode, int], Iterator[tuple[Action, Observation]]],
 ) -> Iterator[Replayed]:
     """Take the other action, if one is given, and let somebody go on."""
+    own = len(episode.observed.entries)
     if isinstance(action, Say):
         yield _step(episode, action, episode.say(action.text))
     elif action is not None:
         yield _step(episode, action, episode.call(action))
     episode.check_limit()
-    for made, back in follow(episode):
+    for made, back in follow(episode, own):
         yield _step(episode, made, back)
 
 

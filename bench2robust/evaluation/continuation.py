@@ -52,19 +52,24 @@ class Critical(NamedTuple):
 class Recall:
     """What an episode has brought so far, for an agent that begins again and should not ask twice.
 
-    Each answer is given once: who asks again really asks.
+    Answers come in the order in which they came, each once: who asks further really asks.
 
     Args:
         usable: whether the result of the call at a position of the observed log may be recalled.
+        since: the position from which on a call's answer takes the place of its earlier ones.
     """
 
-    def __init__(self, episode: Episode, usable: Callable[[int], bool]) -> None:
+    def __init__(
+        self, episode: Episode, usable: Callable[[int], bool], since: int | None = None
+    ) -> None:
         self.answered = False
-        self._results: dict[str, ToolResult] = {}
+        self._results: dict[str, deque[ToolResult]] = defaultdict(deque)
         self._replies: dict[str, deque[str]] = defaultdict(deque)
         for index, entry in enumerate(episode.observed.entries):
+            if since is not None and index >= since:
+                self._results[_key(entry.call)].clear()
             if usable(index):
-                self._results[_key(entry.call)] = entry.result
+                self.note(entry.call, entry.result)
         texts = [turn for turn in episode.turns if isinstance(turn[1], str)]
         for (speaker, text), (_, reply) in pairwise(texts):
             if speaker == "assistant":
@@ -72,18 +77,15 @@ class Recall:
 
     def note(self, call: ToolCall, result: ToolResult) -> None:
         """Add an answer."""
-        self._results[_key(call)] = result
+        self._results[_key(call)].append(result)
 
     def answer(self, action: Action) -> Observation | None:
         """Return what an action brought already; None if it has to be made."""
-        found: Observation | None
-        if isinstance(action, Say):
-            replies = self._replies.get(action.text)
-            found = replies.popleft() if replies else None
-        else:
-            found = self._results.pop(_key(action), None)
-        self.answered = found is not None
-        return found
+        answers: deque[ToolResult] | deque[str] = (
+            self._replies[action.text] if isinstance(action, Say) else self._results[_key(action)]
+        )
+        self.answered = bool(answers)
+        return answers.popleft() if answers else None
 
 
 def _key(call: ToolCall) -> str:
@@ -111,9 +113,13 @@ def carry_on(
 
 
 def follow_agent(
-    run: PastRun, record: EpisodeRecord, episode: Episode
+    run: PastRun, record: EpisodeRecord, episode: Episode, since: int
 ) -> Iterator[tuple[Action, Observation]]:
-    """Let the scripted agent of a record go on; what it saw last of each call is not asked again.
+    """Let the scripted agent of a record go on, knowing what the episode has brought so far.
+
+    Args:
+        since: how many calls of the episode are the agent's own; what was called for it after
+            them takes the place of what it got from the same calls before.
 
     Raises:
         UsageError: the agent is a model, or learned online, so that it cannot be had again.
@@ -126,7 +132,7 @@ def follow_agent(
         )
     block = Blocks(run.job.domain, [arm]).text(arm, run.mode(record))
     agent = make_agent(arm.agent, _brief(episode, episode.opening, block))
-    return carry_on(agent.run(), episode, Recall(episode, lambda index: True))
+    return carry_on(agent.run(), episode, Recall(episode, lambda index: True, since))
 
 
 def follow_reference(episode: Episode) -> Iterator[tuple[Action, Observation]]:

@@ -240,6 +240,24 @@ def test_promote_moves_prose_into_schemas(cli: Any, contract: str, tmp_path: Pat
     assert "is in the schemas already" in again.out
 
 
+def test_promote_reads_openapi_in_yaml(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "api.yaml").write_text("""
+openapi: 3.0.0
+paths:
+  /orders:
+    get:
+      operationId: list_orders
+      parameters:
+        - {name: limit, in: query, description: At most 50., schema: {type: integer}}
+      responses: {"200": {description: fine}}
+""")
+    (row,) = json.loads(cli("contracts", "promote", "api.yaml", "--json").out)
+    assert (row["tool"], row["path"], row["keyword"], row["value"]) == (
+        "list_orders", "/limit", "maximum", 50
+    )  # fmt: skip
+    assert row["span"] == [0, 10] and row["evidence"] == "At most 50"
+
+
 def test_attribute_sorts_traces_into_layers(
     cli: Any, contract: str, shop: Any, jsonl: Callable[..., Path], tmp_path: Path
 ) -> None:
@@ -311,6 +329,38 @@ def test_keys_that_look_like_code_stay_keys(
         done = cli("contracts", *command)
         assert done.code == 0 and "Traceback" not in done.err, (command, done.err)
     assert not (tmp_path / "pwned").exists()
+
+
+def test_results_of_ten_megabytes_and_a_hundred_levels(
+    cli: Any, jsonl: Callable[..., Path], tmp_path: Path
+) -> None:
+    deep: Any = 1
+    for _ in range(98):
+        deep = {"a": deep}
+    rows = [{"tool": "deep", "response": deep}] * 40
+    rows += [{"tool": "long", "response": {"text": "x" * 10_000_000, "n": 1}}] * 2
+    jsonl("x.jsonl", rows)
+    done = cli("contracts", "mine", "x.jsonl", "--profile", "paper", "-o", "c.json")
+    assert done.code == 0 and "| deep | 40 |" in done.out, done.err
+    assert (tmp_path / "c.json").stat().st_size < 1_000_000
+    assert cli("contracts", "check", "x.jsonl", "-c", "c.json").code == 0
+    rows[0] = {"tool": "deep", "response": {"b": "x" * 10_000_000}}
+    jsonl("y.jsonl", rows)
+    assert cli("contracts", "check", "y.jsonl", "-c", "c.json", "--out", "v.jsonl").code == 1
+    assert (tmp_path / "v.jsonl").stat().st_size < 10_000
+
+
+def test_tools_whose_names_are_data_are_refused(cli: Any, jsonl: Callable[..., Path]) -> None:
+    jsonl("x.jsonl", [{"tool": f"t{n}", "response": 1} for n in range(10_001)])
+    done = cli("contracts", "mine", "x.jsonl", "-o", "c.json")
+    assert done.code == 2 and "names of tools" in done.err
+
+
+def test_nothing_to_mine(cli: Any, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("\n\n")
+    done = cli("contracts", "mine", "x.jsonl", "-o", "c.json")
+    assert done.code == 2 and "no result of any tool" in done.err
+    assert not (tmp_path / "c.json").exists()
 
 
 def test_numbers_that_json_lacks_are_told(

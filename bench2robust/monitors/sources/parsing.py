@@ -15,8 +15,6 @@ MAX_LINE = 16 * 1024 * 1024
 """Longest line, in bytes, that is parsed at all."""
 _NOT_ORJSON = (b"NaN", b"Infinity", b"\\ud")
 """What Python's own ``json`` writes and orjson refuses: non-finite numbers, lone surrogates."""
-_MOST_DIGITS = 4000
-"""Python reads no longer integers; orjson makes a float of any above 64 bits."""
 
 
 def parse(data: bytes) -> Json:
