@@ -356,13 +356,6 @@ def test_tools_whose_names_are_data_are_refused(cli: Any, jsonl: Callable[..., P
     assert done.code == 2 and "names of tools" in done.err
 
 
-def test_nothing_to_mine(cli: Any, tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text("\n\n")
-    done = cli("contracts", "mine", "x.jsonl", "-o", "c.json")
-    assert done.code == 2 and "no result of any tool" in done.err
-    assert not (tmp_path / "c.json").exists()
-
-
 def test_numbers_that_json_lacks_are_told(
     cli: Any, contract: str, shop: Any, jsonl: Callable[..., Path]
 ) -> None:

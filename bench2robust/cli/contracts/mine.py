@@ -24,7 +24,7 @@ from bench2robust.cli.contracts.options import (
 )
 from bench2robust.cli.contracts.options import extensions as read_extensions
 from bench2robust.cli.show import print_tables
-from bench2robust.core.errors import DataError, UsageError
+from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.contracts.mining import mine as mine_traces
 from bench2robust.evaluation.contracts.tables import mined_table
 from bench2robust.monitors.contract import Contract, contract_text
@@ -81,8 +81,6 @@ def mine(
         miner = mine_traces(traces, max(cross_fit, 1), workers, further, progress)
     declared = declared_contract(traces.declared)
     contract = combined(miner.finalise(chosen), declared)
-    if not contract.tools:
-        raise DataError(f"There is no result of any tool in {', '.join(map(str, sources))}.")
     registries = [combined(c, declared) for c in miner.registries(chosen)] if cross_fit else []
     _save(contract, out)
     for fold, registry in enumerate(registries):
