@@ -39,6 +39,14 @@ def test_import_is_light() -> None:
     assert loaded.isdisjoint(HEAVY), sorted(loaded.intersection(HEAVY))
 
 
+def test_the_command_line_needs_no_extra() -> None:
+    code = "import json, sys, bench2robust.cli.app; print(json.dumps(list(sys.modules)))"
+    done = _python(code, ROOT)
+    assert done.returncode == 0, done.stderr
+    extras = {"aiohttp", "datasets", "ray", "stable_baselines3", "submitit", "torch", "trl"}
+    assert extras.isdisjoint(json.loads(done.stdout))
+
+
 def test_type_information_is_shipped() -> None:
     assert (PACKAGE / "py.typed").is_file()
 

@@ -8,7 +8,6 @@ from bench2robust.cli.options import OutOption, SetOption
 from bench2robust.cli.show import print_error, print_tables
 from bench2robust.cli.train import ConfigOption
 from bench2robust.training.preemption import REQUEUE, PreemptedError
-from bench2robust.training.study import load_study, run_study
 
 __all__ = ["study"]
 
@@ -24,6 +23,7 @@ def study(config: ConfigOption, set_: SetOption = None, out: OutOption = None) -
     * `bench2robust study --config configs/study/cpu_demo.yaml --set seeds=[0]`
     """
     from bench2robust.training import run
+    from bench2robust.training.study import load_study, run_study  # needs torch: only here
 
     made = load_study(config, [*(set_ or ()), *([f"out={out}"] if out else ())])
     try:
