@@ -47,6 +47,8 @@ def compiled(invariants: Sequence[Invariant]) -> Test | None:
     """Return the function for the invariants of a tool, or None where they nest too deeply."""
     writer = _Writer(arranged(invariants))
     namespace: dict[str, Any] = writer.constants
+    # A contract cannot run code: keys stand in the source as the repr of a text, and every other
+    # value is a constant of the namespace.
     try:  # Python refuses more than 20 nested blocks, and more than 100 indents
         exec(compile(writer.source(), "<contract>", "exec"), namespace)
     except (SyntaxError, RecursionError, MemoryError):
