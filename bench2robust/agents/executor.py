@@ -18,7 +18,7 @@ from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
-from bench2robust.core.solvability import analyse, paths_from, specs_of
+from bench2robust.core.solvability import analyse, paths_from
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.pointers import pointer
 from bench2robust.monitors.receipts import Receipt, open_receipt
@@ -31,6 +31,8 @@ Driven: TypeAlias = Generator["Action | Situation", "Observation | Move", T]
 CONSULT = (
     "Could you share all the details that I need, and confirm that you would like me to proceed?"
 )
+NEXT = "What would you like next?"
+"""Said to a user with several requests, to hear the next one."""
 SUCCESS = "Everything you asked for has been done."
 FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
@@ -54,7 +56,9 @@ class PlanExecutor:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
-        self._specs = specs_of(domain, brief.alternatives)
+        self._requests = len(brief.task.user.turns)
+        offered = domain.offered(brief.task, brief.alternatives, self._requests)
+        self._specs = {spec.name: spec for spec in offered}
         self._alternatives = brief.alternatives
         self._honest = honest
         self._heeds = heeds
@@ -64,6 +68,7 @@ class PlanExecutor:
         self._knowledge = Knowledge([brief.opening])
         self._told = brief.opening.lower()
         self._consulted = 0
+        self._heard = 0
         self._down: set[str] = set()
         self._refusals: list[str] = []
         self._unfinished = False
@@ -112,10 +117,17 @@ class PlanExecutor:
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
+        if self._requests:
+            return (yield from self._hear_until(step.turn))
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
         while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
             yield from self._consult(CONSULT)
+
+    def _hear_until(self, turn: int) -> Driven[None]:
+        """Hear a user with several requests, who says the next one to whatever is said."""
+        while self._heard < turn:
+            yield from self._consult(NEXT)
 
     def _writes(self, tool: str) -> bool:
         spec = self._specs.get(tool)
@@ -123,6 +135,7 @@ class PlanExecutor:
 
     def _consult(self, question: str) -> Driven[None]:
         self._consulted += 1
+        self._heard += 1
         reply = yield from self._act(Say(question))
         assert isinstance(reply, str)
         self._knowledge.told.append(reply)
@@ -231,7 +244,7 @@ class PlanExecutor:
             landed=work.landed,
             matters=step.critical,
             steps_left=self._steps_left,
-            steps_needed=len(self._plan.steps) - len(self._results) + (not self._consulted),
+            steps_needed=len(self._plan.steps) - len(self._results) + self._talks_left(),
             last=work.last,
             tool=work.source.calls[work.position].name,
             wanted=work.call.name,
@@ -239,6 +252,9 @@ class PlanExecutor:
             receipt=work.receipt is not None,
             listed=work.listed,
         )
+
+    def _talks_left(self) -> int:
+        return self._requests - self._heard if self._requests else int(not self._consulted)
 
     def _agreeing(self, work: Work) -> int:
         if len(work.fetches) < 2:
@@ -321,6 +337,7 @@ class PlanExecutor:
 
     def _close(self) -> Driven[None]:
         """Tell the user the outcome until the user is content."""
+        yield from self._hear_until(self._requests)
         parts = list(self._refusals)
         for output in self._plan.outputs:
             try:

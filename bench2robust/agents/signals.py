@@ -26,15 +26,22 @@ _PATTERNS: tuple[tuple[ObservableFault, re.Pattern[str]], ...] = (
 )
 
 
+_OWN = ('{"error":', "Error during execution:")
+"""How the error of a tool that answered begins, where no transport could have written it."""
+
+
 def read_signal(result: ToolResult) -> Signal:
     """Return what went wrong according to the result's own text.
 
     An error that names none of the usual infrastructure failures is ``refused`` if it reads like a
-    tool's own message (it starts with ``Error:``), else ``malformed_response``.
+    tool's own message (it starts with ``Error:``, ``Error during execution:`` or ``{"error":``),
+    else ``malformed_response``.
     """
     if not result.is_error:
         return ""
     text = result.content[:400]
+    if text.startswith(_OWN):
+        return "refused"
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
             return kind

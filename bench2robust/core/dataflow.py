@@ -64,9 +64,10 @@ class Step:
         guards: what must have been observed before this call is made.
         needed: paths of this step's result that later steps, guards or outputs read.
         writes: the tool changes the state.
-        critical: True if the outcome depends on this call: it writes, or a later critical step
-            or an output reads its result.
+        critical: True if the outcome depends on this call: it writes, a later critical step or an
+            output reads its result, or the task asks to be informed.
         told: literal texts (lower case) that only the user can tell.
+        turn: which message of the user asks for this call (0 is the opening).
     """
 
     call: ToolCall
@@ -76,6 +77,7 @@ class Step:
     writes: bool = False
     critical: bool = False
     told: tuple[str, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +134,35 @@ def build_plan(
     """
     builder = _Builder(task.user.text())
     steps = []
+    turns = _turns(task, calls)
     for index, call in enumerate(calls):
         arguments = {k: builder.value(k, v) for k, v in call.arguments.items()}
         spec = specs.get(call.name)
         writes = spec is not None and spec.kind == "write"
         guards = _guards(calls, results, index, specs) if writes else ()
         told = tuple(builder.told_leaves(call.arguments))
-        steps.append(Step(call, arguments, guards, (), writes, writes, told))
+        informs = task.informed and not writes
+        facts = _facts(results[index]) if informs else ()
+        critical = writes or informs
+        steps.append(Step(call, arguments, guards, facts, writes, critical, told, turns[index]))
         builder.add(index, results[index], writes)
     outputs = tuple(builder.output(text) for text in task.outputs)
     return Plan(_annotate(steps, outputs), outputs, (builder.literal, builder.total))
+
+
+def _facts(result: Json) -> tuple[Path, ...]:
+    """Return the paths of a result that tell something."""
+    return tuple(path for path, leaf in leaves(result) if leaf is not None and leaf != "")
+
+
+def _turns(task: Task, calls: Sequence[ToolCall]) -> list[int]:
+    """Return the turn of each call; a read that the gold calls leave out belongs to the next."""
+    turns, gold = list[int](), 0
+    for call in calls:
+        place = min(gold, len(task.turns) - 1)
+        turns.append(task.turns[place] if task.turns else 0)
+        gold += gold < len(task.actions) and call is task.actions[gold]
+    return turns
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
@@ -292,7 +313,7 @@ def references(value: object) -> list[Reference]:
 
 def _annotate(steps: Sequence[Step], outputs: Sequence[PlanValue]) -> tuple[Step, ...]:
     """Fill in which paths are needed and which steps are critical, from the end backwards."""
-    needed: list[dict[Path, None]] = [{} for _ in steps]
+    needed: list[dict[Path, None]] = [dict.fromkeys(step.needed) for step in steps]
     critical = [step.critical for step in steps]
 
     def use(found: Sequence[Reference], matters: bool) -> None:

@@ -81,19 +81,35 @@ class Domain(Protocol):
         """Return one task. Raises ``UnknownNameError`` with the nearest ids."""
 
     def tools(self, alternatives: bool = False) -> tuple[ToolSpec, ...]:
-        """Return the tool specifications, with the alternative tools if asked."""
+        """Return every tool specification, with the alternative tools if asked."""
+
+    def offered(
+        self, task: Task, alternatives: bool = False, heard: int = 0
+    ) -> tuple[ToolSpec, ...]:
+        """Return the tools that an agent is shown on a task: all of them, or some.
+
+        Args:
+            heard: how many replies the user has given: further tools may come with one.
+        """
 
     def session(self, task: Task, alternatives: bool = False) -> Session:
         """Return a fresh session at the task's start."""
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge a finished episode from its live state and executed log, and from what was said.
 
         Args:
             executed: the executed log: what really ran.
             said: what the agent told the user, in order.
+            observed: the observed log: what the agent saw; None where it saw what ran. It tells
+                what the agent was informed of, and nothing about the state.
         """
 
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:

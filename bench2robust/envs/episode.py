@@ -18,7 +18,7 @@ from bench2robust.injectors.engine import FaultInjector, FaultPlan
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
 from bench2robust.monitors.choice import NONE, MonitorChoice
-from bench2robust.users import STOP, ScriptedUser, User
+from bench2robust.users import STOP, User, scripted_user
 
 __all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Speaker", "Turn"]
 
@@ -91,7 +91,7 @@ class Episode:
         self.injector = FaultInjector(self.executed, self._fault_plan())
         self.monitor = watch(domain, task, settings.monitor, self.injector)
         self.observed = CallLog(self.injector if self.monitor is None else self.monitor)
-        self.user = user if user is not None else ScriptedUser(task.user)
+        self.user = user if user is not None else scripted_user(task.user)
         self.opening = self.user.open() if opening is None else opening
         self.turns: list[Turn] = [("user", self.opening)]
         self.said: list[str] = []
@@ -161,7 +161,7 @@ class Episode:
         """Return the verdict from the live state, the executed log and what was said."""
         if self._outcome is None or not self.ended:
             self._outcome = self.domain.evaluate(
-                self.task, self.session, self.executed.entries, self.said
+                self.task, self.session, self.executed.entries, self.said, self.observed.entries
             )
         return self._outcome
 
