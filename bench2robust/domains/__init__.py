@@ -17,7 +17,10 @@ from bench2robust.core.errors import UnknownNameError, UsageError, shown
 __all__ = ["domain_names", "get_domain"]
 
 _GROUP = "bench2robust.domains"
-_OWN = {"retail": "bench2robust.domains.retail:load_retail"}
+_OWN = {
+    "retail": "bench2robust.domains.retail:load_retail",
+    "bfcl": "bench2robust.domains.bfcl:load_bfcl",
+}
 
 
 def domain_names() -> tuple[str, ...]:

@@ -1,0 +1,48 @@
+"""Arguments that would keep a tool busy for ever, or fill the memory.
+
+A call runs in this process, where nothing can stop it: whatever can take long has to be refused
+before. Only the calculator can: its powers and precisions have no bounds, and a text or a list
+times a number is a long one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from bench2robust.core.canonical import Json
+
+__all__ = ["too_much"]
+
+_DIGITS = 1_000
+"""Decimal digits of a result or a precision that are worked out."""
+_UNITS = frozenset(("unit_in", "unit_out"))
+
+
+def too_much(tool: str, arguments: Mapping[str, Json]) -> str:
+    """Return why a call of the calculator is not made; empty if it is."""
+    for name, value in arguments.items():
+        if name not in _UNITS and not _countable(value):
+            return f"argument {name!r} of {tool} must be a number, or a list of numbers"
+        if name in ("precision", "decimal_places") and _size(value) > _DIGITS:
+            return f"argument {name!r} of {tool} must be at most {_DIGITS}"
+    if tool == "power" and _long_power(arguments):
+        return f"the result of {tool} would have more than {_DIGITS} digits"
+    return ""
+
+
+def _countable(value: Json) -> bool:
+    if isinstance(value, list):
+        return all(isinstance(item, (int, float)) for item in value)
+    return isinstance(value, (int, float)) and _size(value) < 10**_DIGITS
+
+
+def _size(value: Json) -> float:
+    return abs(value) if isinstance(value, (int, float)) else 0
+
+
+def _long_power(arguments: Mapping[str, Json]) -> bool:
+    base, exponent = arguments.get("base"), arguments.get("exponent")
+    if not isinstance(base, int) or not isinstance(exponent, int):
+        return False  # a power of a float is a float
+    return math.log10(abs(base) + 1) * abs(exponent) > _DIGITS
