@@ -17,7 +17,12 @@ from bench2robust.core.errors import UnknownNameError, UsageError, shown
 __all__ = ["domain_names", "get_domain"]
 
 _GROUP = "bench2robust.domains"
-_OWN = {"retail": "bench2robust.domains.retail:load_retail"}
+_OWN = {
+    "retail": "bench2robust.domains.retail:load_retail",
+    "airline": "bench2robust.domains.tau2:load_airline",
+    "telecom": "bench2robust.domains.tau2:load_telecom",
+    "tau2retail": "bench2robust.domains.tau2:load_store",
+}
 
 
 def domain_names() -> tuple[str, ...]:
