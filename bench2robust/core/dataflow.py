@@ -145,6 +145,7 @@ def build_plan(
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class _Builder:
@@ -191,6 +192,8 @@ class _Builder:
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
+        if _DATE.fullmatch(text):
+            return None
         parts: list[str | Reference] = []
         end = 0
         for match in NUMBER.finditer(text):

@@ -61,22 +61,15 @@ def find_package(name: str) -> Package:
             f"the package 'tau2' in {where} is not τ²-bench (expected {_EXPECTED}, found {_label()}"
             f", which has no tau2.domains): pip uninstall it, then {INSTALL}"
         )
-    modules = [
-        _import(f"tau2.{module}", where)
-        for module in (f"domains.{name}.environment", f"domains.{name}.data_model", _TASKS)
-    ]
-    lacking = [attribute for attribute in _NEEDED if not _can(modules[0], attribute)]
-    if lacking or not hasattr(modules[0], "get_environment"):
-        _refuse(where, f"lacks Environment.{lacking[0]}" if lacking else "lacks get_environment")
+    environment = _import(f"tau2.domains.{name}.environment", where)
+    models = _import(f"tau2.domains.{name}.data_model", where)
+    tasks = _import("tau2.data_model.tasks", where)
+    owner = getattr(environment, "Environment", None)
+    for attribute in _NEEDED:
+        if not hasattr(owner, attribute):
+            _refuse(where, f"lacks Environment.{attribute}")
     _be_quiet()
-    return Package(_label(), *modules, _data_folder(where, name))
-
-
-_TASKS = "data_model.tasks"
-
-
-def _can(environment: ModuleType, attribute: str) -> bool:
-    return hasattr(getattr(environment, "Environment", None), attribute)
+    return Package(_label(), environment, models, tasks, _data_folder(where, name))
 
 
 def _label() -> str:

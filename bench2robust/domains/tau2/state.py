@@ -55,7 +55,7 @@ class Live(NamedTuple):
 
     def delta(self, start: Start) -> dict[str, str]:
         """Return the text of every record that differs from the start, by ``table/key``."""
-        changed = {}
+        changed: dict[str, str] = {}
         for own, base in zip(databases(self.environment), start.databases, strict=True):
             if own is not None:
                 changed.update(_differences(own, base))

@@ -1,4 +1,4 @@
-"""The tasks of a τ²-bench domain: what our tasks hold, and what only τ²-bench's evaluation needs."""
+"""The tasks of a τ²-bench domain: what our tasks hold, and what only its evaluation needs."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def read_cases(raw: Json, splits: Json, where: str) -> tuple[Case, ...]:
     wanted = [t for t in raw if not isinstance(t, dict) or t.get("id") in base]
     tasks = read_tasks(wanted, splits, where)
     return tuple(
-        _case(t, r, f"{where}/tasks.json: task {t.id!r}")
-        for t, r in zip(tasks, wanted, strict=True)
+        _case(task, one, f"{where}/tasks.json: task {task.id!r}")
+        for task, one in zip(tasks, wanted, strict=True)
     )
 
 
@@ -67,9 +67,8 @@ def _case(task: Task, raw: Mapping[str, Any], where: str) -> Case:
     basis = field(criteria, "reward_basis", list, at, optional=True) or ["DB", "COMMUNICATE"]
     unknown = [part for part in basis if part not in _BASIS]
     if unknown:
-        raise DataError(
-            f"{at}.reward_basis holds {unknown[0]!r}; known: {', '.join(sorted(_BASIS))}"
-        )
+        known = ", ".join(sorted(_BASIS))
+        raise DataError(f"{at}.reward_basis holds {unknown[0]!r}; known: {known}")
     assertions = items(criteria, "env_assertions", at, optional=True)
     initial = field(raw, "initial_state", dict, where, optional=True)
     for assertion, place in assertions:

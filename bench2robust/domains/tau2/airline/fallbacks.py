@@ -28,10 +28,8 @@ def _reservations(known: Knowledge) -> list[str]:
 
 
 def _users(known: Knowledge) -> list[str]:
-    return [
-        *_USER.findall(known.text()),
-        *(str(t["user_id"]) for t in known.objects() if "user_id" in t),
-    ]
+    seen = [str(thing["user_id"]) for thing in known.objects() if "user_id" in thing]
+    return [*_USER.findall(known.text()), *seen]
 
 
 # ---- user ---------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ _WORDS: dict[str, str] = {
     "toggle_wifi_calling": rf"(?=.*{_TURN}).*\bwi-?fi calling\b",
     "toggle_wifi": rf"(?=.*{_TURN}).*\bwi-?fi\b(?! calling)",
     "toggle_data": rf"(?=.*{_TURN}).*\b(?:mobile|cellular) data\b",
-    "reseat_sim_card": r".*\b(?:re-?seat|re-?insert|remov\w+ and)\b.*\bsim\b|.*\bsim\b.*\bre-?insert",
+    "reseat_sim_card": r"(?=.*\b(?:re-?seat|re-?insert|remov\w+ and)).*\bsim\b",
     "reset_apn_settings": r".*\breset\b.*\bapn\b",
     "reboot_device": r".*\b(?:reboot|restart)\b",
     "disconnect_vpn": r".*\b(?:disconnect|turn off|disable)\b.*\bvpn\b",
@@ -61,7 +61,7 @@ _WORDS: dict[str, str] = {
     "check_data_restriction_status": rf"(?=.*{_CHECK}).*\b(?:data saver|data restriction)",
     "check_wifi_calling_status": rf"(?=.*{_CHECK}).*\bwi-?fi calling\b",
     "check_wifi_status": rf"(?=.*{_CHECK}).*\bwi-?fi\b(?! calling)",
-    "check_installed_apps": rf"(?=.*{_CHECK}).*\b(?:installed )?apps\b.*\binstalled\b|.*\binstalled apps\b",
+    "check_installed_apps": rf"(?=.*{_CHECK})(?=.*\binstalled\b).*\bapps\b",
 }
 _PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDS.items()}
 _STATES = {
