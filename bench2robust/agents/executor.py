@@ -16,6 +16,7 @@ from bench2robust.agents.signals import read_signal
 from bench2robust.agents.work import Source, Work, lacks
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
+from bench2robust.core.domain import offered_tools, user_tools
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
 from bench2robust.core.solvability import analyse, paths_from
@@ -57,8 +58,9 @@ class PlanExecutor:
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
         self._requests = len(brief.task.user.turns)
-        offered = domain.offered(brief.task, brief.alternatives, self._requests)
+        offered = offered_tools(domain, brief.task, brief.alternatives, self._requests)
         self._specs = {spec.name: spec for spec in offered}
+        self._by_user = {spec.name for spec in user_tools(domain)}
         self._alternatives = brief.alternatives
         self._honest = honest
         self._heeds = heeds
@@ -92,8 +94,17 @@ class PlanExecutor:
             self._refusals.append(refusal)
             self._skip(step)
             return True
+        if step.call.name in self._by_user:
+            yield from self._ask_for(ToolCall(step.call.name, arguments))
+            return True
         yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
+
+    def _ask_for(self, call: ToolCall) -> Driven[None]:
+        """Ask the user to use a tool of their own; what it shows is no value of the plan."""
+        given = ", ".join(f"{name}={canonical(value)}" for name, value in call.arguments.items())
+        yield from self._act(Say(f"Please use {call.name}({given}) and tell me what you see."))
+        self._results.append(MISSING)
 
     def _skip(self, step: Step) -> None:
         self._results.append(MISSING)

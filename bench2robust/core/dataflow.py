@@ -26,6 +26,7 @@ __all__ = [
     "Step",
     "Template",
     "Told",
+    "Whole",
     "build_plan",
     "resolve",
 ]
@@ -38,10 +39,16 @@ class Reference(NamedTuple):
     path: Path
 
 
+class Whole(NamedTuple):
+    """A referenced number that is written without decimals where it has none: 980 for 980.0."""
+
+    reference: Reference
+
+
 class Template(NamedTuple):
     """A text made of literal parts and references to observed values."""
 
-    parts: tuple[str | Reference, ...]
+    parts: tuple[str | Reference | Whole, ...]
 
 
 PlanValue: TypeAlias = "Json | Reference | Template | list[PlanValue] | dict[str, PlanValue]"
@@ -112,14 +119,21 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
             raise MissingValueError(value)
         return found
     if isinstance(value, Template):
-        return "".join(
-            part if isinstance(part, str) else str(resolve(part, results)) for part in value.parts
-        )
+        return "".join(_written(part, results) for part in value.parts)
     if isinstance(value, list):
         return [resolve(item, results) for item in value]
     if isinstance(value, dict):
         return {key: resolve(item, results) for key, item in value.items()}
     return value
+
+
+def _written(part: str | Reference | Whole, results: Sequence[Json]) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Reference):
+        return str(resolve(part, results))
+    found = resolve(part.reference, results)
+    return str(int(found) if isinstance(found, float) and found.is_integer() else found)
 
 
 def build_plan(
@@ -166,6 +180,7 @@ def _turns(task: Task, calls: Sequence[ToolCall]) -> list[int]:
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class _Builder:
@@ -205,17 +220,22 @@ class _Builder:
         seen = self._seen.get(_key(value))
         if seen:
             best = self._best(name, seen)
+            if _is_common(value) and best.path[-1:] != (name,):
+                return None
             # What a write returns of the agent's own earlier words is no news.
             return None if best.step in self._writes and _key(value) in self._echoes else best
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
-        parts: list[str | Reference] = []
+        if _DATE.fullmatch(text):
+            return None
+        parts: list[str | Reference | Whole] = []
         end = 0
         for match in NUMBER.finditer(text):
             seen = self._seen.get(_key(float(match.group())))
             if seen:
-                parts += [text[end : match.start()], self._best("price", seen)]
+                best = self._best("price", seen)
+                parts += [text[end : match.start()], best if "." in match[0] else Whole(best)]
                 end = match.end()
         return Template(tuple(p for p in (*parts, text[end:]) if p)) if parts else None
 
@@ -242,6 +262,11 @@ class _Builder:
             return (reference.step not in self._writes, own, reference.step)
 
         return max(seen, key=rank)
+
+
+def _is_common(value: Json) -> bool:
+    """Whether a value stands in many results by chance: a count, say, of bags or of free seats."""
+    return isinstance(value, (int, float)) and value == int(value) and abs(value) < 100
 
 
 class Told:
@@ -303,7 +328,8 @@ def references(value: object) -> list[Reference]:
     if isinstance(value, Reference):
         return [value]
     if isinstance(value, Template):
-        return [p for p in value.parts if isinstance(p, Reference)]
+        found = (p.reference if isinstance(p, Whole) else p for p in value.parts)
+        return [p for p in found if isinstance(p, Reference)]
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):

@@ -20,6 +20,9 @@ _GROUP = "bench2robust.domains"
 _OWN = {
     "retail": "bench2robust.domains.retail:load_retail",
     "bfcl": "bench2robust.domains.bfcl:load_bfcl",
+    "airline": "bench2robust.domains.tau2:load_airline",
+    "telecom": "bench2robust.domains.tau2:load_telecom",
+    "tau2retail": "bench2robust.domains.tau2:load_store",
 }
 
 

@@ -13,6 +13,7 @@ from bench2robust.agents.chat.reading import read_action, written
 from bench2robust.agents.chat.window import Window
 from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.chat import ChatModel, ContextOverflowError, Reply, RunStoppedError
+from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 
@@ -64,7 +65,7 @@ class ChatAgent:
     def _offer(self) -> tuple[ToolSpec, ...]:
         """Take up the tools that are offered by now; return those that were not before."""
         brief, before = self._brief, self._names
-        specs = brief.domain.offered(brief.task, brief.alternatives, self._replies)
+        specs = offered_tools(brief.domain, brief.task, brief.alternatives, self._replies)
         self._names = frozenset(spec.name for spec in specs)
         self._tools = [spec.openai() for spec in specs] if self._native else []
         return tuple(spec for spec in specs if spec.name not in before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +24,7 @@ from bench2robust.domains.bfcl.session import BfclSession, Start
 from bench2robust.domains.bfcl.specs import TRANSFER_SPEC, read_spec
 from bench2robust.domains.bfcl.tasks import CATEGORIES, Entry, read_entries, read_lines
 from bench2robust.domains.bfcl.verdict import CallKey, Read, call_key, informed, matched
+from bench2robust.domains.flags import flag_notes, gold_flag
 
 __all__ = ["BfclDomain", "load_bfcl"]
 
@@ -45,7 +47,7 @@ class BfclDomain:
 
     Attributes:
         entries: by task id, what the benchmark says about the task.
-        notes: remarks on the suite: which gold calls fail.
+        notes: remarks on the suite: which tasks are flagged, and why; no published one is.
     """
 
     name = "bfcl"
@@ -65,6 +67,8 @@ class BfclDomain:
         self._all = (*(s for specs in self._specs.values() for s in specs), TRANSFER_SPEC)
         self._starts: dict[str, Start] = {}
         self._gold: dict[str, _Gold] = {}
+        self.entries = {i: self._flagged(entry) for i, entry in self.entries.items()}
+        self.notes = flag_notes(self.tasks())
 
     @cached_property
     def digest(self) -> str:
@@ -72,11 +76,14 @@ class BfclDomain:
         rows = (f"{entry.raw!r} {entry.gold!r}" for entry in self.entries.values())
         return digest(VERSION, POLICY, *rows, size=16)
 
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """Which tasks have a gold call that fails; none of the published ones has."""
-        bad = [i for i, e in self.entries.items() if any(x.result.is_error for x in self._run(e.task))]
-        return (f"a gold call fails in {len(bad)} tasks: {', '.join(bad)}",) if bad else ()
+    def _flagged(self, entry: Entry) -> Entry:
+        """Replay the gold calls, and flag the task where one is refused."""
+        session, made = self._play(entry.task)
+        kinds = {spec.name: spec.kind for spec in session.tools}
+        refused = gold_flag([kinds.get(e.call.name) for e in made if e.result.is_error])
+        if not refused:
+            return entry
+        return entry._replace(task=replace(entry.task, flags=(refused,)))
 
     def tasks(self, split: str | None = None) -> Sequence[Task]:
         """Return the tasks of a split (all if None); the benchmark has no training tasks."""
@@ -101,8 +108,7 @@ class BfclDomain:
         self, task: Task, alternatives: bool = False, heard: int = 0
     ) -> tuple[ToolSpec, ...]:
         """Return the tools of the task's classes, less those that come with a later turn."""
-        held = self._entry(task.id).held
-        return tuple(s for s in self._start(task).tools if held.get(s.name, 0) <= heard)
+        return self._start(task).offered(heard)
 
     def _start(self, task: Task) -> Start:
         start = self._starts.get(task.id)
@@ -114,6 +120,7 @@ class BfclDomain:
                 entry.raw["initial_config"],
                 self._specs,
                 (TRANSFER_SPEC,),
+                entry.held,
                 entry.long_context,
             )
             self._starts[task.id] = start
@@ -148,9 +155,6 @@ class BfclDomain:
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
         return probes(self._all, known, blocked)
-
-    def _run(self, task: Task) -> list[LogEntry]:
-        return self._play(task)[1]
 
     def _play(self, task: Task) -> tuple[BfclSession, list[LogEntry]]:
         session = self.session(task)

@@ -30,6 +30,9 @@ class Start:
 
     Attributes:
         tools: every tool of the task's classes, those that are offered later included.
+
+    Args:
+        held: by tool, after how many replies of the user it is offered.
     """
 
     def __init__(
@@ -38,11 +41,14 @@ class Start:
         config: Mapping[str, Json],
         tools: Mapping[str, Sequence[ToolSpec]],
         common: Sequence[ToolSpec],
+        held: Mapping[str, int],
         long_context: bool,
     ) -> None:
         self._classes = dict(classes)
         # Texts, for reading one is the fastest private copy.
         self._config = {name: orjson.dumps(config.get(name, {})) for name in classes}
+        self._held = held
+        self._offered: dict[int, tuple[ToolSpec, ...]] = {}
         self._long = long_context
         self.tools = (*(spec for name in classes for spec in tools[name]), *common)
         self.by_name = {
@@ -50,6 +56,13 @@ class Start:
             for name in classes
             for spec in tools[name]
         }
+
+    def offered(self, heard: int) -> tuple[ToolSpec, ...]:
+        """Return the tools that are offered after a number of replies; the same object again."""
+        if heard not in self._offered:
+            held = self._held
+            self._offered[heard] = tuple(s for s in self.tools if held.get(s.name, 0) <= heard)
+        return self._offered[heard]
 
     def instances(self) -> dict[str, Any]:
         """Return new instances of the task's classes, in their scenario."""

@@ -45,7 +45,7 @@ def _public(instance: Any) -> Iterator[tuple[str, Any]]:
 
 def _place(instance: Any) -> bytes:
     """Return the path of the working directory, where there is one."""
-    directory, names = getattr(instance, "_current_dir", None), []
+    directory, names = getattr(instance, "_current_dir", None), list[str]()
     while directory is not None and len(names) < _DEEPEST:
         names.append(directory.name)
         directory = directory.parent

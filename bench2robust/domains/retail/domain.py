@@ -93,12 +93,6 @@ class RetailDomain:
         """Return the 16 tool specifications, or 21 with the alternatives of table 8."""
         return self._toolset(alternatives).specs
 
-    def offered(
-        self, task: Task, alternatives: bool = False, heard: int = 0
-    ) -> tuple[ToolSpec, ...]:
-        """Return the tools that an agent is shown: on every task the same."""
-        return self.tools(alternatives)
-
     def _toolset(self, alternatives: bool) -> Toolset:
         return self._augmented if alternatives else self._stock
 
