@@ -237,7 +237,7 @@ def test_a_third_partys_domain_is_an_entry_point(monkeypatch: pytest.MonkeyPatch
     domains._load.cache_clear()
     assert domain_names() == ("retail", "mine")
     assert domains.get_domain("mine").name == "retail"
-    with pytest.raises(UsageError, match="'retail' is taken 2 times, by .* and json:loads of"):
+    with pytest.raises(UsageError, match=r"'retail' is taken 2 times, by .* and json:loads of"):
         domains.get_domain("retail")
     domains._load.cache_clear()
 

@@ -13,14 +13,16 @@ IDLE = "nothing_passes"
 
 
 def gold(sample: Sample, check: Check) -> None:
-    """The gold calls pass, or the task is flagged; every one of them is found in the log."""
+    """The gold calls work and pass, or the task is flagged; all are found in the log."""
     for run in sample.runs:
         if run.task.flags:
             continue
         outcome, at = run.outcome, f"task {run.task.id}"
-        failed = [s for s in run.steps if s.result.is_error]
-        why = f"; {failed[0].call.name} says {failed[0].result.content[:80]!r}" if failed else ""
-        check(outcome.success, f"{at}: the gold calls do not pass, and no flag says so{why}")
+        for step in run.steps:
+            check(not step.result.is_error,
+                  f"{at}: gold call {step.call.name} says {step.result.content[:80]!r}, and no "
+                  "flag says so")  # fmt: skip
+        check(outcome.success, f"{at}: the gold calls do not pass, and no flag says so")
         check(outcome.matched == outcome.required == len(run.task.actions),
               f"{at}: {outcome.matched} gold calls matched of {outcome.required}, "
               f"{len(run.task.actions)} were made")  # fmt: skip
