@@ -26,7 +26,7 @@ __all__ = [
     "Step",
     "Template",
     "Told",
-    "Whole",
+    "Written",
     "build_plan",
     "resolve",
 ]
@@ -39,16 +39,17 @@ class Reference(NamedTuple):
     path: Path
 
 
-class Whole(NamedTuple):
-    """A referenced number that is written without decimals where it has none: 980 for 980.0."""
+class Written(NamedTuple):
+    """A referenced number that a text writes with so many ``decimals``, where it has no more."""
 
     reference: Reference
+    decimals: int
 
 
 class Template(NamedTuple):
     """A text made of literal parts and references to observed values."""
 
-    parts: tuple[str | Reference | Whole, ...]
+    parts: tuple[str | Reference | Written, ...]
 
 
 PlanValue: TypeAlias = "Json | Reference | Template | list[PlanValue] | dict[str, PlanValue]"
@@ -127,13 +128,14 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
     return value
 
 
-def _written(part: str | Reference | Whole, results: Sequence[Json]) -> str:
+def _written(part: str | Reference | Written, results: Sequence[Json]) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, Reference):
         return str(resolve(part, results))
     found = resolve(part.reference, results)
-    return str(int(found) if isinstance(found, float) and found.is_integer() else found)
+    number = isinstance(found, (int, float)) and round(found, part.decimals) == found
+    return f"{found:.{part.decimals}f}" if number else str(found)
 
 
 def build_plan(
@@ -180,6 +182,9 @@ def _turns(task: Task, calls: Sequence[ToolCall]) -> list[int]:
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_AMOUNT = re.compile(rf"(?<![\w.])(?!0\d){NUMBER.pattern}")
+"""A number that is no part of an id, such as that of USR006."""
+_EXPRESSION = re.compile(r"[\d\s.()+*/-]+")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -229,13 +234,13 @@ class _Builder:
     def _template(self, text: str) -> Template | None:
         if _DATE.fullmatch(text):
             return None
-        parts: list[str | Reference | Whole] = []
+        parts: list[str | Reference | Written] = []
         end = 0
-        for match in NUMBER.finditer(text):
+        for match in _AMOUNT.finditer(text):
             seen = self._seen.get(_key(float(match.group())))
             if seen:
                 best = self._best("price", seen)
-                parts += [text[end : match.start()], best if "." in match[0] else Whole(best)]
+                parts += [text[end : match.start()], _as_written(best, match[0], text)]
                 end = match.end()
         return Template(tuple(p for p in (*parts, text[end:]) if p)) if parts else None
 
@@ -262,6 +267,14 @@ class _Builder:
             return (reference.step not in self._writes, own, reference.step)
 
         return max(seen, key=rank)
+
+
+def _as_written(found: Reference, number: str, text: str) -> Reference | Written:
+    """Return how an observed number stands in a text; a calculator does not mind its decimals."""
+    expression = number != text and _EXPRESSION.fullmatch(text)
+    if expression or number == repr(float(number)):
+        return found
+    return Written(found, len(number.partition(".")[2]))
 
 
 def _is_common(value: Json) -> bool:
@@ -328,7 +341,7 @@ def references(value: object) -> list[Reference]:
     if isinstance(value, Reference):
         return [value]
     if isinstance(value, Template):
-        found = (p.reference if isinstance(p, Whole) else p for p in value.parts)
+        found = (p.reference if isinstance(p, Written) else p for p in value.parts)
         return [p for p in found if isinstance(p, Reference)]
     if isinstance(value, Mapping):
         value = list(value.values())

@@ -1,8 +1,8 @@
 """Arguments that would keep a tool busy for ever, or fill the memory.
 
-A call runs in this process, where nothing can stop it: whatever can take long has to be refused
-before. Only the calculator can: its powers and precisions have no bounds, and a text or a list
-times a number is a long one.
+A deadline cannot end what goes on inside the interpreter without a look around, so such calls have
+to be refused. Only the calculator makes any: its powers and precisions have no bounds, and a text
+or a list times a number is a long one.
 """
 
 from __future__ import annotations

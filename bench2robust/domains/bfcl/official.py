@@ -103,4 +103,3 @@ def _forget(name: str) -> None:
     kept = vars(import_module(f"{_MULTI_TURN}.multi_turn_utils"))
     for key in [k for k in kept if k.startswith(name) and k.endswith("_instance")]:
         del kept[key]
-

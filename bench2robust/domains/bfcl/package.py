@@ -82,7 +82,9 @@ def _root() -> Path:
         found = ""
     spec = importlib.util.find_spec("bfcl_eval") if found else None
     if spec is None or spec.origin is None:
-        raise DataError(f"domain bfcl needs the package bfcl-eval, which is not installed: {INSTALL}")
+        raise DataError(
+            f"domain bfcl needs the package bfcl-eval, which is not installed: {INSTALL}"
+        )
     if found != VERSION:
         raise DataError(
             f"domain bfcl expects bfcl-eval {VERSION} and found {shown(found)}, whose tools may do "

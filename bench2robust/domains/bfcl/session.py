@@ -10,11 +10,14 @@ from typing import Any, NamedTuple
 import orjson
 
 from bench2robust.core.canonical import Json
+from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.domains.bfcl.labels import TRANSFER
 from bench2robust.domains.bfcl.limits import too_much
 from bench2robust.domains.bfcl.results import failure, refusal, to_result
 from bench2robust.domains.bfcl.state import fingerprint, records
+from bench2robust.domains.deadline import OverdueError, within
+from bench2robust.domains.guard import SECONDS
 
 __all__ = ["BfclSession", "Start"]
 
@@ -116,11 +119,15 @@ class BfclSession:
         self._prints: dict[str, bytes] = {}
 
     def call(self, call: ToolCall) -> ToolResult:
-        """Run one call; whatever goes wrong in it comes back as an error result."""
+        """Run one call; whatever goes wrong in it comes back as an error result.
+
+        Raises:
+            InfrastructureError: it did not end.
+        """
         name, arguments = call
         tool = self._start.by_name.get(name) if isinstance(name, str) else None
         if tool is None:
-            return self._other(name)
+            return self._other(name, arguments)
         if not isinstance(arguments, dict):
             return refusal("Arguments must be a JSON object.")
         if tool.calculates:
@@ -130,10 +137,13 @@ class BfclSession:
             self._note(tool.owner)
         return result
 
-    def _other(self, name: Json) -> ToolResult:
-        if name == TRANSFER:
-            return ToolResult("The user was handed over to a human agent.")
-        return refusal(f"Tool '{name}' not found.")
+    def _other(self, name: Json, arguments: Json) -> ToolResult:
+        if name != TRANSFER:
+            return refusal(f"Tool '{name}' not found.")
+        proper = isinstance(arguments, dict) and arguments.keys() == {"summary"}
+        if not proper or not isinstance(arguments["summary"], str):
+            return refusal(f"{TRANSFER} takes one argument 'summary', a text.")
+        return ToolResult("The user was handed over to a human agent.")
 
     def _note(self, owner: str) -> None:
         """Raise the revision if a call of a write changed the instance of its class."""
@@ -144,7 +154,10 @@ class BfclSession:
             self._prints[owner] = after
 
     def delta(self) -> dict[str, str]:
-        """Return the JSON text of each public attribute that differs from the start."""
+        """Return the JSON text of each public attribute that differs from the start.
+
+        The working directory is among them, for calls depend on it; the verdict leaves it out.
+        """
         start = self._start.records
         now = _records(self.instances)
         return {key: text for key, text in now.items() if start.get(key) != text}
@@ -154,10 +167,11 @@ def _run(instance: Any, name: str, arguments: Mapping[str, Json]) -> ToolResult:
     # Some tools keep the lists that they are given, which belong to the log of the call.
     private = {key: _copied(value) for key, value in arguments.items()}
     try:
-        value = getattr(instance, name)(**private)
+        return to_result(within(SECONDS, lambda: getattr(instance, name)(**private)))
+    except OverdueError:
+        raise InfrastructureError(f"{name} of BFCL did not answer within {SECONDS:g} s") from None
     except Exception as error:
         return failure(error)
-    return to_result(value)
 
 
 def _calculated(instance: Any, name: str, arguments: Mapping[str, Json]) -> ToolResult:

@@ -8,8 +8,9 @@ from typing import Any
 from bench2robust.core.canonical import Json
 from bench2robust.core.paths import Pattern
 from bench2robust.core.types import ResultFields, ToolSpec
+from bench2robust.domains.bfcl.corrections import true_path
 from bench2robust.domains.bfcl.labels import TRANSFER, idempotent, kind_of
-from bench2robust.domains.retail.files import field
+from bench2robust.domains.files import field
 
 __all__ = ["TRANSFER_SPEC", "read_spec"]
 
@@ -27,7 +28,9 @@ TRANSFER_SPEC = ToolSpec(
     "what the user asks for.",
     {
         "type": "object",
-        "properties": {"summary": {"type": "string", "description": "What is left to do, and why."}},
+        "properties": {
+            "summary": {"type": "string", "description": "What is left to do, and why."}
+        },
         "required": ["summary"],
     },
     "generic",
@@ -72,7 +75,8 @@ def _schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fields(tool: str, response: Mapping[str, Any]) -> ResultFields:
     """Return the decision-critical fields: contents everywhere, and amounts that are no ids."""
-    found = list(_leaves(response, ()))
+    documented = ((true_path(tool, path), kind) for path, kind in _leaves(response, ()))
+    found = [(path, kind) for path, kind in documented if path is not None]
     states = {name: order for (owner, name), order in _STATES.items() if owner == tool}
     return ResultFields(
         contents=tuple(path for path, kind in found if kind in ("string", "array", "dict")),

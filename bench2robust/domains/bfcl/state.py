@@ -32,9 +32,14 @@ def fingerprint(instance: Any) -> bytes:
 def records(name: str, instance: Any) -> dict[str, str]:
     """Return the canonical JSON text of each public attribute, by ``class/attribute``.
 
+    The working directory of a file system is added.
+
     Numbers that Python holds equal (1, 1.0) have one text, as BFCL compares with ``==``.
     """
-    return {f"{name}/{key}": canonical(_same(value)) for key, value in _public(instance)}
+    texts = {f"{name}/{key}": canonical(_same(value)) for key, value in _public(instance)}
+    if hasattr(instance, "_current_dir"):
+        texts[f"{name}/working directory"] = canonical(_place(instance).decode())
+    return texts
 
 
 def _public(instance: Any) -> Iterator[tuple[str, Any]]:

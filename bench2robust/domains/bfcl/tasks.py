@@ -13,7 +13,7 @@ from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task, ToolCall, UserScript
 from bench2robust.domains.bfcl.calls import read_call
 from bench2robust.domains.bfcl.package import CLASSES
-from bench2robust.domains.retail.files import field, read_text
+from bench2robust.domains.files import field, read_text
 
 __all__ = ["CATEGORIES", "Entry", "read_entries", "read_lines"]
 

@@ -6,12 +6,11 @@ are other texts. So the live state is compared, and each gold read counts as inf
 
 * if one answer of the same tool, as the agent saw it, holds every value that the gold read tells;
 * or if the calls of a documented fallback path were answered, and its reading of those answers
-  holds them (numbers to one part in a thousand, for some paths compute).
+  holds them.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -20,13 +19,12 @@ from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import Told
 from bench2robust.core.fallback import FallbackPath, Knowledge
-from bench2robust.core.paths import MISSING, get, leaves
+from bench2robust.core.paths import MISSING, leaves
 from bench2robust.core.types import ToolCall
 
 __all__ = ["CallKey", "Read", "call_key", "informed", "matched"]
 
 CallKey = tuple[str, str]
-_CLOSE = 1e-3
 
 
 class Read(NamedTuple):
@@ -94,7 +92,7 @@ def _delivers(path: FallbackPath, read: Read, by_tool: dict[str, list[LogEntry]]
     if not answers or MISSING in answers:
         return False
     value = path.read(read.call.arguments, answers)
-    return value is not None and all(_close(get(value, p), leaf) for p, leaf in leaves(read.true))
+    return value is not None and canonical(value) == canonical(read.true)
 
 
 def _answer(call: ToolCall, by_tool: dict[str, list[LogEntry]]) -> Json:
@@ -103,10 +101,3 @@ def _answer(call: ToolCall, by_tool: dict[str, list[LogEntry]]) -> Json:
     made = (e for e in reversed(by_tool.get(call.name, [])) if call_key(e.call) == key)
     entry = next(made, None)
     return MISSING if entry is None else parse_result(entry.result.content)
-
-
-def _close(found: Json, wanted: Json) -> bool:
-    both = (found, wanted)
-    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in both):
-        return math.isclose(found, wanted, rel_tol=_CLOSE if isinstance(wanted, float) else 0)
-    return canonical(found) == canonical(wanted)

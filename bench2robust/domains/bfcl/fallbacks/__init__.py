@@ -11,7 +11,14 @@ from __future__ import annotations
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.domains.bfcl.fallbacks.files import FILE, LISTING, MOVE
 from bench2robust.domains.bfcl.fallbacks.numbers import MEAN, VOLUME
-from bench2robust.domains.bfcl.fallbacks.records import AIRPORT, BALANCE, INVOICE, SENT, STOCKS, TICKET
+from bench2robust.domains.bfcl.fallbacks.records import (
+    AIRPORT,
+    BALANCE,
+    INVOICE,
+    SENT,
+    STOCKS,
+    TICKET,
+)
 
 __all__ = ["CLASSES"]
 

@@ -35,10 +35,11 @@ def _sort(arguments: Arguments, texts: list[str]) -> Json:
 
 
 def _wc(arguments: Arguments, texts: list[str]) -> Json | None:
-    text, mode = texts[0], arguments.get("mode", "l")
-    if mode == "l":
-        return {"count": len(text.splitlines()), "type": "lines"}
-    return {"count": len(text.split()), "type": "words"} if mode == "w" else None
+    text = texts[0]
+    counts = {"l": text.splitlines(), "w": text.split(), "c": text}
+    kinds = {"l": "lines", "w": "words", "c": "characters"}
+    mode = arguments.get("mode", "l")
+    return {"count": len(counts[mode]), "type": kinds[mode]}
 
 
 def _diff(arguments: Arguments, texts: list[str]) -> Json:

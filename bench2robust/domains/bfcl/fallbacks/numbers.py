@@ -16,18 +16,14 @@ def _number(result: Json, key: str) -> float | None:
 
 
 def _inverse(unit: str, other: str) -> FallbackPath:
-    """Return how ``other`` of one unit turns ``unit`` into ``other``: what it gives divides."""
+    """Return the inverse: both factors are rounded, so that it gives another number."""
     target = f"{other}_to_{unit}"
 
     def one(arguments: Arguments) -> list[ToolCall]:
         return [ToolCall(target, {other: 1})]
 
-    def read(arguments: Arguments, results: list[Json]) -> Json | None:
-        rate, value = _number(results[0], unit), arguments.get(unit)
-        return {other: value / rate} if rate and isinstance(value, (int, float)) else None
-
-    note = f"{unit}s in one {other}; exact to one part in a million"
-    return path(f"{unit}_to_{other}", target, "some", note, one, read)
+    note = f"{unit}s in one {other}, right to one part in a million only"
+    return path(f"{unit}_to_{other}", target, "none", note, one, lambda arguments, results: None)
 
 
 VOLUME = FallbackClass(
