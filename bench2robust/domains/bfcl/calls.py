@@ -60,7 +60,7 @@ def _literal(node: ast.expr, name: str) -> Json:
 
 
 def _plain(value: object) -> Json:
-    """Return a literal as JSON would hold it. Raises ``ValueError`` for bytes, sets and the like."""
+    """Return a literal as JSON would hold it. Raises ``ValueError`` for bytes and the like."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (list, tuple)):

@@ -15,7 +15,7 @@ _NO_JSON = frozenset(
 )
 """The result is a text, a list as Python writes it, or has another field."""
 _ASKED = frozenset(
-    ((name,) for name in ("fuelLevel", "doorStatus", "currentACTemperature", "fanSpeed"))
+    (name,) for name in ("fuelLevel", "doorStatus", "currentACTemperature", "fanSpeed")
 )
 """Fields of a car's status that gold calls ask for; every option has others."""
 _NOT_THERE: frozenset[tuple[str, ...]] = frozenset(

@@ -16,30 +16,38 @@ TRANSFER = "transfer_to_human_agents"
 """A tool of ours: the benchmark has none that hands the user over, and abstention needs one."""
 
 _WRITES = frozenset(
-    # GorillaFileSystem
-    "cd cp echo mkdir mv rm rmdir touch "
-    # MessageAPI
-    "add_contact delete_message message_login send_message "
-    # TwitterAPI
-    "authenticate_twitter comment follow_user mention post_tweet retweet unfollow_user "
-    # TicketAPI
-    "close_ticket create_ticket edit_ticket logout resolve_ticket ticket_login "
-    # TradingBot
-    "add_to_watchlist cancel_order fund_account place_order remove_stock_from_watchlist "
-    "trading_login trading_logout withdraw_funds "
-    # TravelAPI
-    "authenticate_travel book_flight cancel_booking purchase_insurance register_credit_card "
-    "set_budget_limit "
-    # VehicleControlAPI
-    "activateParkingBrake adjustClimateControl fillFuelTank lockDoors pressBrakePedal "
-    "releaseBrakePedal setCruiseControl setHeadlights set_navigation startEngine".split()
-)
+    (
+        # GorillaFileSystem
+        "cd", "cp", "echo", "mkdir", "mv", "rm", "rmdir", "touch",
+        # MessageAPI
+        "add_contact", "delete_message", "message_login", "send_message",
+        # TwitterAPI
+        "authenticate_twitter", "comment", "follow_user", "mention", "post_tweet", "retweet",
+        "unfollow_user",
+        # TicketAPI
+        "close_ticket", "create_ticket", "edit_ticket", "logout", "resolve_ticket",
+        "ticket_login",
+        # TradingBot
+        "add_to_watchlist", "cancel_order", "fund_account", "place_order",
+        "remove_stock_from_watchlist", "trading_login", "trading_logout", "withdraw_funds",
+        # TravelAPI
+        "authenticate_travel", "book_flight", "cancel_booking", "purchase_insurance",
+        "register_credit_card", "set_budget_limit",
+        # VehicleControlAPI
+        "activateParkingBrake", "adjustClimateControl", "fillFuelTank", "lockDoors",
+        "pressBrakePedal", "releaseBrakePedal", "setCruiseControl", "setHeadlights",
+        "set_navigation", "startEngine",
+    )
+)  # fmt: skip
 
 _UNSAFE = frozenset(
-    "authenticate_travel book_flight cd comment create_ticket delete_message fillFuelTank "
-    "fund_account mention place_order post_tweet purchase_insurance register_credit_card "
-    "send_message withdraw_funds".split()
-)
+    (
+        "authenticate_travel", "book_flight", "cd", "comment", "create_ticket",
+        "delete_message", "fillFuelTank", "fund_account", "mention", "place_order",
+        "post_tweet", "purchase_insurance", "register_credit_card", "send_message",
+        "withdraw_funds",
+    )
+)  # fmt: skip
 """Writes that a second, equal call does again: a lost answer must not be met by sending them anew.
 
 ``cd`` is among them for its folder is named from where one is: ``cd('..')`` twice is two levels.

@@ -5,27 +5,27 @@ texts after each turn. That is right only where every call was answered truly: a
 kept from running would be made after all. So it is asked about clean episodes, and
 :meth:`~bench2robust.domains.bfcl.domain.BfclDomain.evaluate` about all others.
 
-The calls are written as text for it, by :func:`~bench2robust.domains.bfcl.calls.write_call`, from
-JSON values and documented names; a text of an agent never reaches it.
+The checker's code runs as it is, but for the executor under it. The benchmark's one evaluates the
+texts of calls and keeps its instances for ever; here sessions of ours run parsed calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
-from itertools import count
-from typing import Any
+from types import FunctionType
+from typing import Any, NamedTuple, TypeAlias
 
-from bench2robust.core.types import ToolCall
-from bench2robust.domains.bfcl.calls import write_call
+from bench2robust.core.types import Task, ToolCall
 from bench2robust.domains.bfcl.domain import BfclDomain
 from bench2robust.domains.bfcl.labels import TRANSFER
-from bench2robust.domains.bfcl.limits import too_much
+from bench2robust.domains.bfcl.session import BfclSession
 
 __all__ = ["calls_by_turn", "official_verdict"]
 
-_MULTI_TURN = "bfcl_eval.eval_checker.multi_turn_eval"
-_runs = count()
+Turns: TypeAlias = Sequence[Sequence[ToolCall]]
+_Executed: TypeAlias = tuple[list[str], dict[str, Any]]
 
 
 def calls_by_turn(events: Iterable[Mapping[str, Any]]) -> list[list[ToolCall]]:
@@ -43,63 +43,62 @@ def calls_by_turn(events: Iterable[Mapping[str, Any]]) -> list[list[ToolCall]]:
     return turns
 
 
-def official_verdict(
-    domain: BfclDomain, task_id: str, turns: Sequence[Sequence[ToolCall]]
-) -> tuple[bool, str]:
+def official_verdict(domain: BfclDomain, task_id: str, turns: Turns) -> tuple[bool, str]:
     """Return the benchmark's verdict on a clean episode, and its reason against it.
 
     Both of its checks are made: ``multi_turn_checker`` and ``multi_turn_irrelevance_checker``.
 
     Args:
-        turns: the calls of each turn; those after the last turn must be none.
+        turns: the calls of each turn. There must be none after the last turn.
     """
     entry = domain.entries[task_id]
-    gold = [list(texts) for texts in entry.gold]
-    known = {spec.name for spec in domain.offered(entry.task, heard=len(gold))}
-    made = [[c for c in calls if c.name != TRANSFER] for calls in turns]
-    if strange := [c.name for calls in made for c in calls if not _may_run(c, known)]:
-        return False, f"calls that the benchmark's executor is not given: {', '.join(strange)}"
+    gold = _by_turn(entry.task, len(entry.gold))
+    # The benchmark has no tool that hands the user over, so a transfer is no call to it.
+    made = [[call for call in calls if call.name != TRANSFER] for calls in turns]
     if any(made[len(gold) :]):
         return False, "calls after the last turn"
-    steps = [[[write_call(call)] for call in calls] for calls in made[: len(gold)]]
-    steps += [[] for _ in gold[len(steps) :]]
-    return _asked(entry.raw, entry.task.intent, steps, gold)
-
-
-def _may_run(call: ToolCall, known: set[str]) -> bool:
-    """Whether a call is one of a known function, with names that are names, that ends."""
-    proper = all(name.isidentifier() for name in call.arguments)
-    return call.name in known and proper and not too_much_for(call)
-
-
-def too_much_for(call: ToolCall) -> bool:
-    """Say whether a call of the calculator is one that is never made."""
-    return call.name in _CALCULATOR and bool(too_much(call.name, call.arguments))
-
-
-_CALCULATOR = frozenset(
-    "add subtract multiply divide power square_root logarithm absolute_value round_number "
-    "percentage min_value max_value sum_values mean standard_deviation si_unit_conversion "
-    "imperial_si_conversion".split()
-)
-
-
-def _asked(
-    raw: Mapping[str, Any], category: str, steps: list[list[list[str]]], gold: list[list[str]]
-) -> tuple[bool, str]:
-    checker = import_module(f"{_MULTI_TURN}.multi_turn_checker")
-    name = f"bench2robust_{next(_runs)}"
-    try:
-        verdict = checker.multi_turn_checker(steps, gold, raw, f"multi_turn_{category}", name)
-        if verdict["valid"]:
-            verdict = checker.multi_turn_irrelevance_checker(steps, gold)
-    finally:
-        _forget(name)
+    made += [[] for _ in gold[len(made) :]]
+    steps = [[[call] for call in calls] for calls in made[: len(gold)]]
+    check, irrelevant = _checkers()
+    executor = _Executor(domain, entry.task, {})
+    verdict = check(executor)(steps, gold, entry.raw, f"multi_turn_{entry.task.intent}", "agent")
+    if verdict["valid"]:
+        verdict = irrelevant(steps, gold)
     return bool(verdict["valid"]), str(verdict.get("error_type", ""))
 
 
-def _forget(name: str) -> None:
-    """Delete the instances that the benchmark's executor keeps for ever under a name of the run."""
-    kept = vars(import_module(f"{_MULTI_TURN}.multi_turn_utils"))
-    for key in [k for k in kept if k.startswith(name) and k.endswith("_instance")]:
-        del kept[key]
+def _by_turn(task: Task, turns: int) -> list[list[ToolCall]]:
+    pairs = list(zip(task.actions, task.turns, strict=True))
+    return [[call for call, of in pairs if of == turn] for turn in range(turns)]
+
+
+class _Executor(NamedTuple):
+    """What the checker takes for the benchmark's executor."""
+
+    domain: BfclDomain
+    task: Task
+    sessions: dict[str, BfclSession]
+
+    def __call__(
+        self, func_call_list: Sequence[ToolCall], model_name: str, **rest: object
+    ) -> _Executed:
+        """Run calls on the session that goes by a name; return their texts, and the instances."""
+        if model_name not in self.sessions:
+            self.sessions[model_name] = self.domain.session(self.task)
+        session = self.sessions[model_name]
+        return [session.call(call).content for call in func_call_list], session.instances
+
+
+_Checker: TypeAlias = Callable[..., Mapping[str, Any]]
+
+
+@lru_cache(maxsize=1)
+def _checkers() -> tuple[Callable[[_Executor], _Checker], _Checker]:
+    """Return what makes the checker for an executor, and the check of turns without gold calls."""
+    module = import_module("bfcl_eval.eval_checker.multi_turn_eval.multi_turn_checker")
+    code = module.multi_turn_checker.__code__
+
+    def check(executor: _Executor) -> _Checker:
+        return FunctionType(code, {**vars(module), "execute_multi_turn_func_call": executor})
+
+    return check, module.multi_turn_irrelevance_checker

@@ -1,7 +1,7 @@
 """The parts of the installed package ``bfcl-eval`` that are used, and nothing else of it.
 
 Most of the package imports the clients of every model vendor; these modules do not. Its executor
-evaluates texts that a model wrote: it is imported for :mod:`.official` only.
+evaluates texts that a model wrote: it is never called.
 """
 
 from __future__ import annotations

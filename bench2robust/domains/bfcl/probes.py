@@ -20,8 +20,9 @@ _DRAWING = frozenset(("get_outside_temperature_from_google", "get_current_speed"
 
 
 def probes(specs: Sequence[ToolSpec], known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
-    """Yield the read calls, not to ``blocked`` tools, that need nothing or one value that stands in
-    ``known``: the name of a file, the number of a record, a symbol.
+    """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make.
+
+    They need nothing, or one value of the text: the name of a file, the number of a record.
     """
     values = _values(known)
     for spec in specs:

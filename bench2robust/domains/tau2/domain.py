@@ -20,8 +20,8 @@ from bench2robust.core.errors import DataError, UnknownNameError
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
-from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.files import read_json
+from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.retail.verdict import (
     CallKey,
     call_keys,
