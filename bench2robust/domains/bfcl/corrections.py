@@ -21,6 +21,7 @@ _ASKED = frozenset(
 _NOT_THERE: frozenset[tuple[str, ...]] = frozenset(
     (
         ("check_tire_pressure", "car_info"),
+        ("estimate_distance", "intermediaryCities"),  # in the long context only
         ("get_stock_info", "MA(5)"),  # a list in the long context
         ("get_stock_info", "MA(20)"),
     )

@@ -22,8 +22,8 @@ _UNITS = frozenset(("unit_in", "unit_out"))
 def too_much(tool: str, arguments: Mapping[str, Json]) -> str:
     """Return why a call of the calculator is not made; empty if it is."""
     for name, value in arguments.items():
-        if name not in _UNITS and not _countable(value):
-            return f"argument {name!r} of {tool} must be a number, or a list of numbers"
+        if name not in _UNITS and not _countable(name, value):
+            return f"argument {name!r} of {tool} must hold numbers"
         if name in ("precision", "decimal_places") and _size(value) > _DIGITS:
             return f"argument {name!r} of {tool} must be at most {_DIGITS}"
     if tool == "power" and _long_power(arguments):
@@ -31,9 +31,9 @@ def too_much(tool: str, arguments: Mapping[str, Json]) -> str:
     return ""
 
 
-def _countable(value: Json) -> bool:
-    if isinstance(value, list):
-        return all(isinstance(item, (int, float)) for item in value)
+def _countable(name: str, value: Json) -> bool:
+    if name == "numbers":
+        return isinstance(value, list) and all(_countable("", item) for item in value)
     return isinstance(value, (int, float)) and _size(value) < 10**_DIGITS
 
 

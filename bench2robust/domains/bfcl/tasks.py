@@ -14,6 +14,7 @@ from bench2robust.core.types import Task, ToolCall, UserScript
 from bench2robust.domains.bfcl.calls import read_call
 from bench2robust.domains.bfcl.package import CLASSES
 from bench2robust.domains.files import field, read_text
+from bench2robust.domains.guard import reading
 
 __all__ = ["CATEGORIES", "Entry", "read_entries", "read_lines"]
 
@@ -77,10 +78,11 @@ def read_entries(
         field(row, "id", str, where): field(row, "ground_truth", list, where)
         for row, where in read_lines(folder / "possible_answer" / name)
     }
-    return [
-        _entry(row, where, answers, category, parameters, more)
-        for row, where in read_lines(folder / name)
-    ]
+    entries = []
+    for row, where in read_lines(folder / name):
+        with reading(where):
+            entries.append(_entry(row, where, answers, category, parameters, more))
+    return entries
 
 
 def _entry(
@@ -92,17 +94,19 @@ def _entry(
     more: str,
 ) -> Entry:
     task_id = field(row, "id", str, where)
-    classes = tuple(field(row, "involved_classes", list, where))
+    classes = tuple(map(str, field(row, "involved_classes", list, where)))
     if unknown := [name for name in classes if name not in CLASSES]:
         raise DataError(f"{where}.involved_classes holds {unknown}; known: {', '.join(CLASSES)}")
     field(row, "initial_config", dict, where)
     said = [_said(turn, more, where) for turn in field(row, "question", list, where)]
-    gold = answers.get(task_id)
-    if gold is None or len(gold) != len(said) or not said:
-        raise DataError(f"{where}: {task_id} needs a gold answer for each of its {len(said)} turns")
+    gold = answers.get(task_id, ())
+    if len(gold) != len(said) or not said or not all(isinstance(turn, list) for turn in gold):
+        raise DataError(
+            f"{where}: {task_id} needs a list of gold calls for each of its {len(said)} turns"
+        )
     known = {tool: names for name in classes for tool, names in parameters[name].items()}
     calls = [(_gold(text, known, where), turn) for turn, of in enumerate(gold) for text in of]
-    missed = field(row, "missed_function", dict, where, optional=True)
+    missed: Json = field(row, "missed_function", dict, where, optional=True)
     task = Task(
         task_id,
         "test",
