@@ -1,4 +1,4 @@
-"""A finished episode is freed at once: a reference cycle would keep thousands until a collection."""
+"""A finished episode is freed at once: a cycle would keep thousands until a collection."""
 
 from __future__ import annotations
 
