@@ -90,6 +90,8 @@ class Pair:
             if type(value) in SCALARS:
                 met = True
                 levels &= agreement(argument, value)
+                if not levels:
+                    break
         if met and self.values is None and levels:
             self.levels = levels
             self.n += 1
@@ -162,7 +164,7 @@ class Echoes:
                 return
             died = False
             for node, pair in self._alive[argument]:
-                if node.last == record:
+                if node.was_in(record):
                     pair.see(value, result)
                     died = died or not pair.levels
             if died:
@@ -173,9 +175,11 @@ class Echoes:
     def _meet(self, argument: str, value: Json, result: Json, record: int) -> None:
         still = []
         for node in self._unmet[argument]:
+            if not node.was_in(record):
+                still.append(node)
+                continue
             pair = Pair(node.path)
-            if node.last == record:
-                pair.see(value, result)
+            pair.see(value, result)
             if pair.levels and not pair.n:
                 still.append(node)
                 continue

@@ -220,7 +220,7 @@ class Plan:
         self.base = base
         self.places: dict[Term, int] = dict(base.places) if base else {}
         terms = (*group.constants, *group.values)
-        own = sorted((term for term in terms if term not in self.places), key=place)
+        own = (*sorted((term for term in terms if term not in self.places), key=place),)
         self._read = reader_of_all(own)
         self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
         at, known = self.places, base.held if base else frozenset()

@@ -103,12 +103,12 @@ class Relations:
             parts = self.guards.setdefault(path, {})
             if parts is None:
                 continue
-            group = parts.get(value)
-            if group is None and value not in parts:
+            if value not in parts:
                 if len(parts) >= MOST_GUARD_VALUES:
                     self.guards[path] = None
                     continue
-                group = parts[value] = Group()
+                parts[value] = Group()
+            group = parts[value]
             if group is not None:
                 yield group
 

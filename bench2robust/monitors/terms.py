@@ -207,13 +207,14 @@ def _adding_products(key: str, times: str) -> Adding:
 
 
 def _adding_lengths(key: str) -> Adding:
-    size = list.__len__  # which refuses what is no list
-
     def add_up(items: Sequence[Any]) -> float:
-        found = 0.0
+        found = 0
         for item in items:
-            found += size(item[key])
-        return found
+            held = item[key]
+            if type(held) is not list:
+                raise TypeError(key)
+            found += len(held)
+        return found + 0.0
 
     return add_up
 
