@@ -227,10 +227,10 @@ class _Writer:
         domains = {key: frozenset(f.values) for key, f in fields.items() if f.values}
         key, item, known = self._new("k"), self._new("v"), self._new("t")
         if whole and {*kinds.values()} <= {str}:
-            table = self._constant(domains)
+            listed = self._constant(domains)
             self._line(depth, f"for {key} in {name}:")
-            self._line(depth + 1, f"if {key} in {table}:")
-            self._refuse(depth + 2, f"{name}[{key}] not in {table}[{key}]")
+            self._line(depth + 1, f"if {key} in {listed}:")
+            self._refuse(depth + 2, f"{name}[{key}] not in {listed}[{key}]")
             self._line(depth + 1, f"elif {name}[{key}].__class__ is not str: return False")
             return
         self._line(depth, f"for {key}, {item} in {name}.items():")

@@ -6,7 +6,7 @@ records only true echoes cost anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -29,14 +29,16 @@ def is_scalar(value: Json) -> bool:
     return type(value) in SCALARS
 
 
-def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield (pointer, value) of every text and number in a call's arguments, outside lists."""
+def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> list[tuple[str, Json]]:
+    """Return (pointer, value) of every text and number in a call's arguments, outside lists."""
+    found: list[tuple[str, Json]] = []
     if len(arguments) <= MOST_ARGUMENTS:
         for key, value in arguments.items():
-            if is_scalar(value):
-                yield f"{at}/{escape(key)}", value
+            if type(value) in SCALARS:
+                found.append((f"{at}/{escape(key)}", value))
             elif isinstance(value, dict):
-                yield from scalar_arguments(value, f"{at}/{escape(key)}")
+                found += scalar_arguments(value, f"{at}/{escape(key)}")
+    return found
 
 
 def agreement(argument: Json, value: Json) -> int:

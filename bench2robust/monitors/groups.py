@@ -76,12 +76,13 @@ class Group:
     def count(self, plan: Plan, numbers: Sequence[float]) -> None:
         """Count a record that agrees with everything, which is the usual case."""
         self.n += 1
-        for at, term in plan.open:
-            number, seen = numbers[at], self.values[term]
-            if seen is not None and number not in seen:
-                self.values[term] = _union(seen, frozenset((number,)))
-                if self.values[term] is None:
+        for at, (seen, term) in plan.open.items():
+            if numbers[at] not in seen:
+                more = self.values[term] = _union(seen, frozenset((numbers[at],)))
+                if more is None:
                     self._plan = None
+                else:
+                    plan.open[at] = more, term
 
     def absorb(self, result: Json) -> None:
         """Add a record that may disagree."""
@@ -213,7 +214,7 @@ class Plan:
 
     Attributes:
         base: the plan of all records, or None if this is that.
-        open: (place, term) whose distinct values are still counted.
+        open: place -> (values, term) of the terms whose distinct values are still counted.
     """
 
     def __init__(self, group: Group, base: Plan | None) -> None:
@@ -225,7 +226,7 @@ class Plan:
         self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
         at, known = self.places, base.held if base else frozenset()
         self.held: frozenset[object] = frozenset((*group.lines, *group.triples))
-        self.open = [(at[t], t) for t, values in group.values.items() if values is not None]
+        self.open = {at[t]: (seen, t) for t, seen in group.values.items() if seen is not None}
         self.constants = [(at[t], c) for t, c in group.constants.items()]
         self.lines = [
             (at[pair[0]], at[pair[1]], a, b)

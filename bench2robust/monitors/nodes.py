@@ -139,10 +139,7 @@ class Node:
 
     def was_in(self, record: int) -> bool:
         """Say whether the record that was counted last has the place."""
-        for facet in self.facets.values():
-            if facet.last == record:
-                return True
-        return False
+        return record in [facet.last for facet in self.facets.values()]
 
     @property
     def records(self) -> int:
