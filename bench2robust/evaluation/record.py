@@ -13,6 +13,7 @@ __all__ = [
     "AfterReceipt",
     "EpisodeRecord",
     "FaultRow",
+    "LoopRow",
     "ModelUse",
     "MonitorUse",
     "ReceiptRow",
@@ -164,6 +165,19 @@ class MonitorUse(TypedDict):
     silent: list[SilentRow]
 
 
+class LoopRow(TypedDict):
+    """A loop that the agent was told of."""
+
+    step: int
+    """Position of the call that closed it among the episode's tool calls."""
+    tool: str
+    kind: Literal["repeat", "cycle"]
+    size: int
+    """How often the call was made, or how many calls the round has."""
+    again: bool
+    """The next tool call closed a loop too."""
+
+
 class EpisodeRecord(TypedDict):
     """One episode.
 
@@ -234,6 +248,8 @@ class EpisodeRecord(TypedDict):
     """Only of episodes with a monitor."""
     reviewer: NotRequired[ReviewerUse]
     """Only of episodes whose calls are reviewed."""
+    loops: NotRequired[list[LoopRow]]
+    """Only of episodes with a loop guard."""
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:

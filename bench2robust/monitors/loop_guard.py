@@ -17,7 +17,9 @@ from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall, ToolResult
 
-__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule"]
+__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule", "without_advice"]
+
+_MARK = "\n\n[LOOP ADVISORY] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +108,16 @@ def _key(call: ToolCall, content: str) -> bytes:
 def advise(result: ToolResult, loop: Loop) -> ToolResult:
     """Return a result with a nonbinding word on the loop after it; the raw text is kept."""
     advice = (
-        f"[LOOP ADVISORY] {loop.text()[:1].upper()}{loop.text()[1:]}. Calling it again will "
-        "probably bring nothing new. This advisory is nonbinding. All actions remain available."
+        f"{loop.text()[:1].upper()}{loop.text()[1:]}. Calling it again will probably bring nothing "
+        "new. This advisory is nonbinding. All actions remain available."
     )
-    return ToolResult(f"{result.content}\n\n{advice}", result.is_error)
+    return ToolResult(f"{result.content}{_MARK}{advice}", result.is_error)
+
+
+def without_advice(content: str) -> str:
+    """Return a result without the word that :func:`advise` put after it."""
+    at = content.rfind(_MARK)
+    return content if at < 0 else content[:at]
 
 
 class LoopGuard(WrapperBackend):
