@@ -17,6 +17,7 @@ from bench2robust.cli.contracts.options import (
     SkipBadOption,
     SourcesArgument,
     ToolOption,
+    need_checked,
     only_samples,
     open_traces,
     print_json,
@@ -24,7 +25,6 @@ from bench2robust.cli.contracts.options import (
     write_file,
 )
 from bench2robust.cli.show import print_error, print_tables
-from bench2robust.core.errors import DataError
 from bench2robust.evaluation.contracts.drift import Alarms, Comparison, compare_sets, watch
 from bench2robust.evaluation.contracts.firing import Firings, check_all
 from bench2robust.evaluation.contracts.golden import Golden, junit, patched, run_golden
@@ -71,8 +71,7 @@ def golden(
     how = reading(field, skip_bad, "auto", tool, results)
     with open_traces(sources, how, "golden") as (traces, progress):
         found = run_golden(known, check_all(known, only_samples(traces).observed(progress)))
-    if not found.firings.checked:
-        raise DataError("No golden result is of a tool that the contract knows.")
+    need_checked(found.firings, "golden result")
     if junit_file is not None:
         write_file(junit_file, junit(known, found))
     if apply is not None:
@@ -135,6 +134,7 @@ def drift(
     with open_traces(sources, how, "production") as (traces, progress):
         found = check_all(known, only_samples(traces).observed(progress))
         made, alarms = watch(known, found, window, clean_rate)
+    need_checked(made, "result")
     right = _golden_firings(known, golden_set, how) if golden_set else None
     compared = compare_sets(made, right, clean_rate) if right is not None else []
     if as_json:
@@ -152,7 +152,9 @@ _GRAVE = ("tool behaviour changed", "contract stale", "pipeline regression")
 
 def _golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firings:
     with open_traces(paths, how, "golden") as (traces, progress):
-        return run_golden(contract, check_all(contract, traces.observed(progress))).firings
+        right = run_golden(contract, check_all(contract, traces.observed(progress))).firings
+    need_checked(right, "golden result")
+    return right
 
 
 def _verdict(made: Firings, alarms: Sequence[Alarms], compared: Sequence[Comparison]) -> str:
