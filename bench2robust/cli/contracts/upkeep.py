@@ -17,6 +17,7 @@ from bench2robust.cli.contracts.options import (
     SkipBadOption,
     SourcesArgument,
     ToolOption,
+    golden_firings,
     need_checked,
     only_samples,
     open_traces,
@@ -35,8 +36,7 @@ from bench2robust.evaluation.contracts.tables import (
     golden_tables,
     violation_values,
 )
-from bench2robust.evaluation.contracts.traces import Reading
-from bench2robust.monitors.contract import Contract, contract_text, load_contract
+from bench2robust.monitors.contract import contract_text, load_contract
 
 __all__ = ["drift", "golden"]
 
@@ -135,7 +135,7 @@ def drift(
         found = check_all(known, only_samples(traces).observed(progress))
         made, alarms = watch(known, found, window, clean_rate)
     need_checked(made, "result")
-    right = _golden_firings(known, golden_set, how) if golden_set else None
+    right = golden_firings(known, golden_set, how) if golden_set else None
     compared = compare_sets(made, right, clean_rate) if right is not None else []
     if as_json:
         print_json(_drift_values(made, alarms, compared))
@@ -148,13 +148,6 @@ def drift(
 
 
 _GRAVE = ("tool behaviour changed", "contract stale", "pipeline regression")
-
-
-def _golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firings:
-    with open_traces(paths, how, "golden") as (traces, progress):
-        right = run_golden(contract, check_all(contract, traces.observed(progress))).firings
-    need_checked(right, "golden result")
-    return right
 
 
 def _verdict(made: Firings, alarms: Sequence[Alarms], compared: Sequence[Comparison]) -> str:
