@@ -86,6 +86,11 @@ class Campaign:
         return self._split[1]
 
     @property
+    def fault_types(self) -> frozenset[str]:
+        """The types of fault that training knows."""
+        return frozenset(kind for kind, p in self._profile.probabilities.items() if p > 0)
+
+    @property
     def budgets(self) -> Budgets:
         """The limits in tokens."""
         rollout = self.settings.rollout
