@@ -15,11 +15,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench2robust.core.faults import PERSISTENT
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.table import Table
-from bench2robust.injectors.profiles import load_profile
 from bench2robust.training.comparison import EXAMINATION, gains, kinds_table, policies_table
 from bench2robust.training.study import compare_arms, load_study
 
@@ -55,13 +55,13 @@ def demo_tables(runs: Sequence[Path]) -> list[Table]:
 def kinds_tables(run: Path) -> list[Table]:
     """Return what the policies of a run do by type of fault; some types training left out."""
     config = read_manifest(run)["config"]
-    given = {
-        name.rpartition(".")[2]: value
-        for name, value in config.items()
-        if name.startswith("episodes.faults.probabilities.")
+    given = "episodes.faults.probabilities."
+    drawn = {
+        name.removeprefix(given)
+        for name, share in config.items()
+        if name.startswith(given) and share
     }
-    faults = load_profile({"base": config["episodes.faults.base"], "probabilities": given})
-    trained = {kind for kind, share in faults.probabilities.items() if share > 0}
+    trained = drawn.union(PERSISTENT)  # what a blocked tool answers with
     records = list(read_records(run / EXAMINATION, dialogue=False))
     return [kinds_table(records, _stages(records), trained)]
 
