@@ -10,8 +10,9 @@ from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.dataflow import Told
 from bench2robust.core.errors import DataError, UnknownNameError, shown
 from bench2robust.core.paths import leaves
-from bench2robust.core.types import ResultFields, Task, ToolCall, ToolSpec, UserScript
+from bench2robust.core.types import Task, ToolCall, ToolSpec, UserScript
 from bench2robust.domains.guard import GuardedSession
+from bench2robust.domains.recorded import GIVE_UP, fields_of, give_up
 from bench2robust.domains.suite import Suite
 from bench2robust.domains.toolmaze.alternatives import classes_of
 from bench2robust.domains.toolmaze.definitions import Tool, read_groups, read_tools
@@ -20,13 +21,6 @@ from bench2robust.domains.toolmaze.tasks import Case, read_cases
 __all__ = ["ToolMazeDomain", "load_toolmaze"]
 
 _MOST_OUTPUTS = 10
-_GIVE_UP = ToolSpec(
-    "give_up",
-    "Tell the user that the task cannot be done, and why.",
-    {"type": "object", "properties": {"summary": {"type": "string"}}, "required": ["summary"]},
-    "generic",
-    faultable=False,
-)
 _POLICY = (
     "Use the tools to do what the user asks. If a tool fails, use another that gives the same. If "
     "there is no way left, call give_up. End by telling the user the result."
@@ -48,10 +42,8 @@ class _Desk:
 
     def run(self, call: ToolCall) -> object:
         """Return the recorded output; an action is what it returns, whichever tool did it."""
-        if call.name == _GIVE_UP.name:
-            if not isinstance(call.arguments.get("summary"), str):
-                raise ValueError("give_up needs a summary")
-            return "The user was told."
+        if call.name == GIVE_UP.name:
+            return give_up(call.arguments)
         key = (call.name, canonical(call.arguments))
         if key not in self._outputs:
             raise LookupError(f"{call.name} has no recorded output for these arguments")
@@ -77,7 +69,7 @@ class ToolMazeDomain(Suite):
     """
 
     name = "toolmaze"
-    transfer_tool = _GIVE_UP.name
+    transfer_tool = GIVE_UP.name
     policy = _POLICY
 
     def __init__(self, cases: Sequence[Case], tools: Mapping[str, Tool],
@@ -85,7 +77,7 @@ class ToolMazeDomain(Suite):
         self.cases = {case.id: case for case in cases}
         self._outputs = {case.id: _recorded(case) for case in cases}
         seen = [pair for table in self._outputs.values() for pair in table.items()]
-        self._specs = (*(_spec(tool, seen) for tool in tools.values()), _GIVE_UP)
+        self._specs = (*(_spec(tool, seen) for tool in tools.values()), GIVE_UP)
         self.classes, left_out = classes_of(groups, tools)
         if left_out:
             self.notes = (
@@ -181,18 +173,4 @@ def _outputs(expected: Json) -> tuple[str, ...]:
 def _spec(tool: Tool, seen: Sequence[tuple[tuple[str, str], Json]]) -> ToolSpec:
     outputs = [output for (name, _), output in seen if name == tool.name]
     told = tool.description or tool.name
-    return ToolSpec(tool.name, told, tool.parameters, tool.kind, _fields(outputs))
-
-
-def _fields(outputs: Sequence[Json]) -> ResultFields:
-    """Return the decision-critical fields: those at the top of every recorded output."""
-    if not outputs or not all(isinstance(output, dict) and output for output in outputs):
-        return ResultFields(contents=((),))
-    shared = [key for key in outputs[0] if all(key in output for output in outputs)]
-    amounts = [k for k in shared if all(_is_number(output[k]) for output in outputs)]
-    contents = [k for k in shared if k not in amounts]
-    return ResultFields(tuple((k,) for k in contents), (), tuple((k,) for k in amounts))
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return ToolSpec(tool.name, told, tool.parameters, tool.kind, fields_of(outputs))
