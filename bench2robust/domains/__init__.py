@@ -22,8 +22,8 @@ __all__ = ["domain_names", "get_domain"]
 
 _GROUP = "bench2robust.domains"
 _OWN = {
-    "appworld": "bench2robust.domains.appworld:load_appworld",
     "retail": "bench2robust.domains.retail:load_retail",
+    "appworld": "bench2robust.domains.appworld:load_appworld",
     "stabletoolbench": "bench2robust.domains.stabletoolbench:load_stabletoolbench",
     "toolmaze": "bench2robust.domains.toolmaze:load_toolmaze",
 }

@@ -189,7 +189,7 @@ def test_a_server_that_hangs_or_is_gone_is_told(settings: Settings, server: Any)
     with pytest.raises(InfrastructureError, match=r"did not answer within 0\.3 s \(/execute\)"):
         session.call(PASSWORDS)
     server.close()
-    with pytest.raises(InfrastructureError, match="cannot be reached.*appworld serve environment"):
+    with pytest.raises(InfrastructureError, match=r"cannot be reached.*appworld serve environment"):
         session.call(PASSWORDS)
     with pytest.raises(InfrastructureError, match="cannot be reached"):
         load_appworld(settings())
@@ -199,7 +199,7 @@ def test_an_error_of_the_server_is_told(domain: AppWorldDomain, server: Any) -> 
     session = domain.session(domain.task("like_0"))
     session.call(PASSWORDS)
     server.world = None  # as if it had been started again
-    with pytest.raises(InfrastructureError, match="status 500: .*active task world is not like_0"):
+    with pytest.raises(InfrastructureError, match=r"status 500: .*active task world is not like_0"):
         session.call(PASSWORDS)
 
 
