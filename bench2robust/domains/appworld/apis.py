@@ -10,7 +10,7 @@ import orjson
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
-from bench2robust.core.types import ToolCall, ToolKind, ToolSpec
+from bench2robust.core.types import ResultFields, ToolCall, ToolKind, ToolSpec
 from bench2robust.domains.files import field, items
 
 __all__ = ["Api", "call_code", "gold_calls", "read_apis"]
@@ -18,6 +18,8 @@ __all__ = ["Api", "call_code", "gold_calls", "read_apis"]
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _LOGIN = "/auth/token"
 _LONGEST = 64
+_WHOLE = ResultFields(contents=((),))
+"""Of a read, the result as a whole: which of its numbers are ids, the documentation leaves open."""
 
 
 class Api(NamedTuple):
@@ -64,7 +66,8 @@ def _api(app: str, api: str, raw: Any, where: str) -> Api:
     kind: ToolKind = "read" if method == "GET" or path.endswith(_LOGIN) else "write"
     told = field(raw, "description", str, where, optional=True) or f"{api} of {app}"
     schema = {"type": "object", "properties": properties, "required": required}
-    spec = ToolSpec(f"{app}__{api}"[:_LONGEST], told, schema, kind)
+    fields = _WHOLE if method == "GET" else ResultFields()
+    spec = ToolSpec(f"{app}__{api}"[:_LONGEST], told, schema, kind, fields)
     return Api(spec, app, api, method, path if path.startswith(f"/{app}/") else f"/{app}{path}")
 
 
