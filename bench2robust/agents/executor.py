@@ -300,7 +300,7 @@ class PlanExecutor:
             assert isinstance(result, ToolResult)
             if not read_signal(result):
                 value = parse_result(open_receipt(result.content).raw)
-                landed = self._shows(work.call, value)
+                landed = self._shows(work.call, read, value)
                 self._knowledge.results.append((read, value))
                 if landed and not lacks(value, work.step.needed):
                     work.fetches.append(value)
@@ -308,24 +308,33 @@ class PlanExecutor:
                 return landed
         return False
 
-    def _shows(self, write: ToolCall, record: Json) -> bool:
+    def _shows(self, write: ToolCall, read: ToolCall, record: Json) -> bool:
         """Whether a record differs from what was known of it, or else holds what was written."""
         known = [v for call, v in self._knowledge.results if _shared(call, write) and _is_record(v)]
         if known:
             return canonical(record) != canonical(known[-1])
         text = Told(canonical(record))
-        return all(text.has(leaf) for _, leaf in leaves(write.arguments) if leaf != "")
+        written = [leaf for _, leaf in leaves(write.arguments) if leaf != ""]
+        # What the read was asked with is no news, unless nothing else was written.
+        news = [leaf for leaf in written if leaf not in read.arguments.values()]
+        return all(text.has(leaf) for leaf in news or written)
 
     def _read_back(self, write: ToolCall) -> ToolCall | None:
         """Return the call that reads the record of a write: one made before, or one that can be."""
         for call, value in reversed(self._knowledge.results):
             if _shared(call, write) and _is_record(value) and not self._writes(call.name):
                 return call
-        for spec in self._specs.values():
-            required = spec.parameters.get("required", ())
-            if spec.kind == "read" and required and set(required) <= write.arguments.keys():
-                return ToolCall(spec.name, {name: write.arguments[name] for name in required})
-        return None
+        can = [
+            (spec.name, required)
+            for spec in self._specs.values()
+            if spec.kind == "read"
+            and (required := spec.parameters.get("required", ()))
+            and set(required) <= write.arguments.keys()
+        ]
+        if not can:
+            return None
+        name, required = max(can, key=lambda read: len(read[1]))  # the most specific one
+        return ToolCall(name, {key: write.arguments[key] for key in required})
 
     def _transfer(self) -> ToolCall:
         return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})

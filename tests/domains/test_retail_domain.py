@@ -235,7 +235,8 @@ def test_a_third_partys_domain_is_an_entry_point(monkeypatch: pytest.MonkeyPatch
     hijack = EntryPoint("retail", "json:loads", group)
     monkeypatch.setattr(domains, "entry_points", lambda group: [theirs, hijack])
     domains._load.cache_clear()
-    assert domain_names() == ("retail", "mine")
+    names = domain_names()
+    assert (names[0], names[-1], names.count("retail")) == ("retail", "mine", 1)
     assert domains.get_domain("mine").name == "retail"
     assert domains.get_domain("retail").name == "retail"
     domains._load.cache_clear()
