@@ -33,10 +33,12 @@ def test_every_gold_plan_passes_by_our_scoring_and_by_the_official_one(name: str
 
 def test_doing_nothing_passes_only_where_it_is_flagged(domain: Tau2Domain) -> None:
     official = Official(domain)
-    for task in domain.tasks():
+    every = {"tau2retail": 5}.get(domain.name, 1)  # the official score of one takes a second
+    for number, task in enumerate(domain.tasks()):
         ours = domain.evaluate(task, domain.session(task), (), ()).success
         assert ours == ("nothing_passes" in task.flags), task.id
-        assert ours == (official.score(task.id, (), ()) == 1.0), task.id
+        if ours or number % every == 0:
+            assert ours == (official.score(task.id, (), ()) == 1.0), task.id
 
 
 def test_doing_nothing_is_no_abstention(airline: Tau2Domain) -> None:
