@@ -16,6 +16,7 @@ from bench2robust.agents.signals import read_signal
 from bench2robust.agents.work import Source, Work, lacks
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
+from bench2robust.core.domain import user_tools
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
 from bench2robust.core.solvability import analyse, paths_from, specs_of
@@ -55,6 +56,7 @@ class PlanExecutor:
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
         self._specs = specs_of(domain, brief.alternatives)
+        self._by_user = {spec.name for spec in user_tools(domain)}
         self._alternatives = brief.alternatives
         self._honest = honest
         self._heeds = heeds
@@ -87,9 +89,18 @@ class PlanExecutor:
             self._refusals.append(refusal)
             self._skip(step)
             return True
+        if step.call.name in self._by_user:
+            yield from self._ask_for(ToolCall(step.call.name, arguments))
+            return True
         if step.told or step.writes:
             yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
+
+    def _ask_for(self, call: ToolCall) -> Driven[None]:
+        """Ask the user to use a tool of their own; what it shows is no value of the plan."""
+        given = ", ".join(f"{name}={canonical(value)}" for name, value in call.arguments.items())
+        yield from self._act(Say(f"Please use {call.name}({given}) and tell me what you see."))
+        self._results.append(MISSING)
 
     def _skip(self, step: Step) -> None:
         self._results.append(MISSING)
@@ -290,7 +301,7 @@ class PlanExecutor:
             assert isinstance(result, ToolResult)
             if not read_signal(result):
                 value = parse_result(open_receipt(result.content).raw)
-                landed = self._shows(work.call, value)
+                landed = self._shows(work.call, read, value)
                 self._knowledge.results.append((read, value))
                 if landed and not lacks(value, work.step.needed):
                     work.fetches.append(value)
@@ -298,24 +309,33 @@ class PlanExecutor:
                 return landed
         return False
 
-    def _shows(self, write: ToolCall, record: Json) -> bool:
+    def _shows(self, write: ToolCall, read: ToolCall, record: Json) -> bool:
         """Whether a record differs from what was known of it, or else holds what was written."""
         known = [v for call, v in self._knowledge.results if _shared(call, write) and _is_record(v)]
         if known:
             return canonical(record) != canonical(known[-1])
         text = Told(canonical(record))
-        return all(text.has(leaf) for _, leaf in leaves(write.arguments) if leaf != "")
+        written = [leaf for _, leaf in leaves(write.arguments) if leaf != ""]
+        # What the read was asked with is no news, unless nothing else was written.
+        news = [leaf for leaf in written if leaf not in read.arguments.values()]
+        return all(text.has(leaf) for leaf in news or written)
 
     def _read_back(self, write: ToolCall) -> ToolCall | None:
         """Return the call that reads the record of a write: one made before, or one that can be."""
         for call, value in reversed(self._knowledge.results):
             if _shared(call, write) and _is_record(value) and not self._writes(call.name):
                 return call
-        for spec in self._specs.values():
-            required = spec.parameters.get("required", ())
-            if spec.kind == "read" and required and set(required) <= write.arguments.keys():
-                return ToolCall(spec.name, {name: write.arguments[name] for name in required})
-        return None
+        can = [
+            (spec.name, required)
+            for spec in self._specs.values()
+            if spec.kind == "read"
+            and (required := spec.parameters.get("required", ()))
+            and set(required) <= write.arguments.keys()
+        ]
+        if not can:
+            return None
+        name, required = max(can, key=lambda read: len(read[1]))  # the most specific one
+        return ToolCall(name, {key: write.arguments[key] for key in required})
 
     def _transfer(self) -> ToolCall:
         return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})

@@ -147,6 +147,7 @@ def build_plan(
 
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class _Builder:
@@ -186,11 +187,15 @@ class _Builder:
         seen = self._seen.get(_key(value))
         if seen:
             best = self._best(name, seen)
+            if _is_common(value) and best.path[-1:] != (name,):
+                return None
             # What a write returns of the agent's own earlier words is no news.
             return None if best.step in self._writes and _key(value) in self._echoes else best
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
+        if _DATE.fullmatch(text):
+            return None
         parts: list[str | Reference] = []
         end = 0
         for match in NUMBER.finditer(text):
@@ -223,6 +228,11 @@ class _Builder:
             return (reference.step not in self._writes, own, reference.step)
 
         return max(seen, key=rank)
+
+
+def _is_common(value: Json) -> bool:
+    """Whether a value stands in many results by chance: a count, say, of bags or of free seats."""
+    return isinstance(value, (int, float)) and value == int(value) and abs(value) < 100
 
 
 class Told:

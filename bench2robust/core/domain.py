@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from bench2robust.core.backend import LogEntry, ToolBackend
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 
-__all__ = ["Domain", "Outcome", "Session"]
+__all__ = ["Domain", "Outcome", "Session", "UserSide", "user_side", "user_tools"]
 
 
 class Session(ToolBackend, Protocol):
@@ -21,6 +21,17 @@ class Session(ToolBackend, Protocol):
         Records that were touched and ended as they began are absent, so two sessions are in the
         same state exactly when their deltas are equal.
         """
+
+
+class UserSide(Protocol):
+    """What a session has besides where the user has tools of their own.
+
+    Its :meth:`~bench2robust.core.backend.ToolBackend.call` runs those tools too, as the plans and
+    proofs need it; an agent is refused them, and has to ask the user instead.
+    """
+
+    def asked(self, said: str) -> Sequence[ToolCall]:
+        """Return the calls that the user makes with their own tools on hearing ``said``."""
 
 
 class Outcome(NamedTuple):
@@ -45,6 +56,9 @@ class Domain(Protocol):
     """A benchmark domain. One object serves any number of concurrent episodes.
 
     Domains are compared by identity, so that what is worked out about one can be kept.
+
+    A domain whose users have tools of their own has, besides, an attribute ``user_tools`` with
+    their specifications (see :func:`user_tools`), and sessions that are a :class:`UserSide`.
     """
 
     def __hash__(self) -> int:
@@ -101,3 +115,14 @@ class Domain(Protocol):
 
         The searches behind plans and S3 certificates use it; the likeliest to help come first.
         """
+
+
+def user_tools(domain: Domain) -> tuple[ToolSpec, ...]:
+    """Return the tools that the user has; empty for most domains."""
+    found: tuple[ToolSpec, ...] = getattr(domain, "user_tools", ())
+    return found
+
+
+def user_side(domain: Domain, session: Session) -> UserSide | None:
+    """Return the session as what the user acts on; None where the user has no tools."""
+    return cast(UserSide, session) if user_tools(domain) else None
