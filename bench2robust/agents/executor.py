@@ -97,7 +97,8 @@ class PlanExecutor:
         if step.call.name in self._by_user:
             yield from self._ask_for(ToolCall(step.call.name, arguments))
             return True
-        yield from self._prepare(step)
+        if step.told or step.writes or step.turn:
+            yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
 
     def _ask_for(self, call: ToolCall) -> Driven[None]:
@@ -132,7 +133,8 @@ class PlanExecutor:
             return (yield from self._hear_until(step.turn))
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
-        while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
+        told = step.told
+        while self._consulted < _CONSULTATIONS and not all(map(self._told.__contains__, told)):
             yield from self._consult(CONSULT)
 
     def _hear_until(self, turn: int) -> Driven[None]:
@@ -193,7 +195,7 @@ class PlanExecutor:
         """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
         content, work.receipt = open_receipt(result.content)
-        if work.receipt is not None:
+        if content != result.content:
             result = ToolResult(content, result.is_error)
         work.signal, work.landed = read_signal(result), None
         if work.signal:
@@ -242,34 +244,33 @@ class PlanExecutor:
             move = again
 
     def _situation(self, work: Work) -> Situation:
-        step = work.step
+        step, untried, source = work.step, work.untried, work.source
+        # In the order of the fields: named ones would take twice as long, once for each call.
         return Situation(
-            writes=step.writes,
-            signal=work.signal,
-            failures=work.failures,
-            fetches=work.clean,
-            alternatives=len(work.untried),
-            switched=work.source.switched,
-            missing=work.missing,
-            agreeing=self._agreeing(work),
-            landed=work.landed,
-            matters=step.critical,
-            steps_left=self._steps_left,
-            steps_needed=len(self._plan.steps) - len(self._results) + self._talks_left(),
-            last=work.last,
-            tool=work.source.calls[work.position].name,
-            wanted=work.call.name,
-            target=work.untried[0].target if work.untried else "",
-            receipt=work.receipt is not None,
-            listed=work.listed,
+            step.writes,
+            work.signal,
+            work.failures,
+            work.clean,
+            len(untried),
+            source.switched,
+            work.missing,
+            self._agreeing(work) if len(work.fetches) > 1 else len(work.fetches),
+            work.landed,
+            step.critical,
+            self._steps_left,
+            len(self._plan.steps) - len(self._results) + self._talks_left(),
+            work.last,
+            source.calls[work.position].name,
+            work.call.name,
+            untried[0].target if untried else "",
+            work.receipt is not None,
+            work.receipt is not None and work.listed,
         )
 
     def _talks_left(self) -> int:
         return self._requests - self._heard if self._requests else int(not self._consulted)
 
     def _agreeing(self, work: Work) -> int:
-        if len(work.fetches) < 2:
-            return len(work.fetches)
         return max(Counter(self._keys(work)).values())
 
     def _keys(self, work: Work) -> list[str]:
@@ -316,7 +317,7 @@ class PlanExecutor:
             assert isinstance(result, ToolResult)
             if not read_signal(result):
                 value = parse_result(open_receipt(result.content).raw)
-                landed = self._shows(work.call, value)
+                landed = self._shows(work.call, read, value)
                 self._knowledge.results.append((read, value))
                 if landed and not lacks(value, work.step.needed):
                     work.fetches.append(value)
@@ -324,24 +325,33 @@ class PlanExecutor:
                 return landed
         return False
 
-    def _shows(self, write: ToolCall, record: Json) -> bool:
+    def _shows(self, write: ToolCall, read: ToolCall, record: Json) -> bool:
         """Whether a record differs from what was known of it, or else holds what was written."""
         known = [v for call, v in self._knowledge.results if _shared(call, write) and _is_record(v)]
         if known:
             return canonical(record) != canonical(known[-1])
         text = Told(canonical(record))
-        return all(text.has(leaf) for _, leaf in leaves(write.arguments) if leaf != "")
+        written = [leaf for _, leaf in leaves(write.arguments) if leaf != ""]
+        # What the read was asked with is no news, unless nothing else was written.
+        news = [leaf for leaf in written if leaf not in read.arguments.values()]
+        return all(text.has(leaf) for leaf in news or written)
 
     def _read_back(self, write: ToolCall) -> ToolCall | None:
         """Return the call that reads the record of a write: one made before, or one that can be."""
         for call, value in reversed(self._knowledge.results):
             if _shared(call, write) and _is_record(value) and not self._writes(call.name):
                 return call
-        for spec in self._specs.values():
-            required = spec.parameters.get("required", ())
-            if spec.kind == "read" and required and set(required) <= write.arguments.keys():
-                return ToolCall(spec.name, {name: write.arguments[name] for name in required})
-        return None
+        can = [
+            (spec.name, required)
+            for spec in self._specs.values()
+            if spec.kind == "read"
+            and (required := spec.parameters.get("required", ()))
+            and set(required) <= write.arguments.keys()
+        ]
+        if not can:
+            return None
+        name, required = max(can, key=lambda read: len(read[1]))  # the most specific one
+        return ToolCall(name, {key: write.arguments[key] for key in required})
 
     def _transfer(self) -> ToolCall:
         return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})

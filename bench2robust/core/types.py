@@ -65,6 +65,7 @@ class ToolSpec:
         fields: decision-critical fields of the result.
         faultable: False for tools that are never faulted or blocked (the transfer tool,
             user-side tools).
+        derived: ``fields`` are not known beforehand and are read off each result.
         idempotent: for a write, whether sending it twice does what sending it once does; None
             where it is not known.
     """
@@ -75,6 +76,7 @@ class ToolSpec:
     kind: ToolKind
     fields: ResultFields = ResultFields()
     faultable: bool = True
+    derived: bool = False
     idempotent: bool | None = None
 
     def openai(self) -> dict[str, Any]:

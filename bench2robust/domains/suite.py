@@ -95,7 +95,12 @@ class Suite(ABC):
         """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge an episode; calls that the tool refused count as made."""
         gold = self._gold_of(task)

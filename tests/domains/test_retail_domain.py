@@ -235,7 +235,7 @@ def test_a_third_partys_domain_is_an_entry_point(monkeypatch: pytest.MonkeyPatch
     hijack = EntryPoint("retail", "json:loads", group)
     monkeypatch.setattr(domains, "entry_points", lambda group: [theirs, hijack])
     domains._load.cache_clear()
-    assert domain_names() == ("retail", "mine")
+    assert domain_names()[0] == "retail" and "mine" in domain_names()
     assert domains.get_domain("mine").name == "retail"
     with pytest.raises(UsageError, match=r"'retail' is taken 2 times, by .* and json:loads of"):
         domains.get_domain("retail")

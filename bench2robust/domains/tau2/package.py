@@ -61,6 +61,8 @@ def find_package(name: str) -> Package:
             f"the package 'tau2' in {where} is not τ²-bench (expected {_EXPECTED}, found {_label()}"
             f", which has no tau2.domains): pip uninstall it, then {INSTALL}"
         )
+    # Before anything else: it prints at import, and every call, which takes longer than the call.
+    _import("loguru", where).logger.disable("tau2")
     environment = _import(f"tau2.domains.{name}.environment", where)
     models = _import(f"tau2.domains.{name}.data_model", where)
     tasks = _import("tau2.data_model.tasks", where)
@@ -68,7 +70,6 @@ def find_package(name: str) -> Package:
     for attribute in _NEEDED:
         if not hasattr(owner, attribute):
             _refuse(where, f"lacks Environment.{attribute}")
-    _be_quiet()
     return Package(_label(), environment, models, tasks, _data_folder(where, name))
 
 
@@ -106,8 +107,3 @@ def _data_folder(where: str, name: str) -> Path:
     utils: Any = importlib.import_module("tau2.utils.utils")
     root = getattr(utils, "DATA_DIR", Path(where) / "data")
     return Path(root) / "tau2" / "domains" / name
-
-
-def _be_quiet() -> None:
-    """Stop τ²-bench from printing every call, which takes longer than the call."""
-    importlib.import_module("loguru").logger.disable("tau2")

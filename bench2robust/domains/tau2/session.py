@@ -25,6 +25,7 @@ Settle = Callable[[Any, Any], None]
 
 _MOST_KEPT = 20_000
 _LONGEST_ERROR = 500
+_LONGEST_NAME = 200
 
 
 class Tool(NamedTuple):
@@ -81,7 +82,7 @@ class Tau2Session:
 
     @property
     def revision(self) -> int:
-        """A number that rises whenever a call really changed the state."""
+        """A number that rises whenever a call really changed the state since it was last read."""
         self._look()
         return self._revision
 
@@ -107,7 +108,7 @@ class Tau2Session:
         name, arguments = call
         tool = self._toolset.by_name.get(name) if isinstance(name, str) else None
         if tool is None:
-            return _error(f"Tool '{name}' not found.")
+            return _error(f"Tool '{str(name)[:_LONGEST_NAME]}' not found.")
         if tool.kind == "write":
             return self._write(tool, arguments)
         if self._live is not None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task
 from bench2robust.domains.files import field, items
-from bench2robust.domains.retail.tau2 import read_tasks
+from bench2robust.domains.retail.tau2 import USUAL_BASIS, read_tasks
 
 __all__ = ["Case", "read_cases"]
 
@@ -64,7 +63,7 @@ def read_cases(raw: Json, splits: Json, where: str) -> tuple[Case, ...]:
 def _case(task: Task, raw: Mapping[str, Any], where: str) -> Case:
     criteria = field(raw, "evaluation_criteria", dict, where)
     at = f"{where}.evaluation_criteria"
-    basis = field(criteria, "reward_basis", list, at, optional=True) or ["DB", "COMMUNICATE"]
+    basis = field(criteria, "reward_basis", list, at, optional=True) or USUAL_BASIS
     unknown = [part for part in basis if part not in _BASIS]
     if unknown:
         known = ", ".join(sorted(_BASIS))
@@ -73,6 +72,4 @@ def _case(task: Task, raw: Mapping[str, Any], where: str) -> Case:
     initial = field(raw, "initial_state", dict, where, optional=True)
     for assertion, place in assertions:
         field(assertion, "func_name", str, place)
-    if "NL_ASSERTION" not in basis:  # prose that accompanies a task does not count in its reward
-        task = replace(task, flags=tuple(f for f in task.flags if f != "needs_judge"))
     return Case(task, initial, frozenset(basis), tuple(a for a, _ in assertions))

@@ -128,10 +128,20 @@ def _ask_details(arguments: Arguments, _: Knowledge) -> list[ToolCall] | None:
     return [ToolCall("get_details_by_id", {"id": arguments.get("line_id")})]
 
 
+_USED = ("data_used_gb", "data_refueling_gb")
+
+
 @lenient
-def _read_usage(arguments: Arguments, results: list[Json]) -> Json | None:
-    names = ("line_id", "data_used_gb", "data_refueling_gb")
-    return {name: results[0][name] for name in names}
+def _read_from_usage(arguments: Arguments, results: list[Json]) -> Json | None:
+    """Read amounts as numbers: ``get_data_usage`` writes them as texts."""
+    usage = results[0]
+    return {"line_id": usage["line_id"], **{name: float(usage[name]) for name in _USED}}
+
+
+@lenient
+def _read_as_usage(arguments: Arguments, results: list[Json]) -> Json | None:
+    line = results[0]
+    return {"line_id": line["line_id"], **{name: str(line[name]) for name in _USED}}
 
 
 _LINE = FallbackClass(
@@ -152,7 +162,7 @@ _LINE = FallbackClass(
             "some",
             "a line's data usage; no status, plan, device or roaming",
             _ask_usage,
-            _read_usage,
+            _read_from_usage,
         ),
         FallbackPath(
             "get_data_usage",
@@ -160,7 +170,7 @@ _LINE = FallbackClass(
             "some",
             "used and refuelled data; the limit is in the plan's record, the cycle nowhere",
             _ask_details,
-            _read_usage,
+            _read_as_usage,
         ),
     ),
 )

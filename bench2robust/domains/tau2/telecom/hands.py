@@ -25,8 +25,10 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _NAMED = re.compile(r"\b([a-z]+(?:_[a-z]+)+)\b(?:\(([^()]{0,500})\))?")
 _ARGUMENT = re.compile(r"(\w+)\s*=\s*(\"[^\"]*\"|'[^']*'|[\w.+-]+)")
 _REQUEST = re.compile(
-    r"\b(?:please|kindly|(?:can|could|would|will) you|you (?:should|need to|can|could)|let's|try"
-    r"|go ahead and|i(?:'d| would) like you to|i need you to)\b|^\W*(?:now |next |then |first,? )?"
+    r"\b(?:please|kindly|(?:can|could|would|will) you(?! (?:like|want|prefer))"
+    r"|you (?:should|need to|can|could)|let's|try|go ahead and"
+    r"|i(?:'d| would) like you to|i need you to)\b"
+    r"|^\W*(?:now |next |then |first,? )?"
     r"(?:turn|toggle|switch|enable|disable|activate|deactivate|check|run|reboot|restart|reset"
     r"|reseat|remove|set|change|connect|disconnect|grant|allow|give|make|pay|send|open)\b",
     re.IGNORECASE,
