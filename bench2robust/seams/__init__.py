@@ -1,0 +1,1 @@
+"""Between an agent and its tools, wherever those are: the same faults, monitor and record."""

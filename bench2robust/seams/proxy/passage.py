@@ -1,0 +1,46 @@
+"""What a relay asks of whoever may change a frame, and the one that changes nothing."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+__all__ = ["TRANSPARENT", "Passage", "Rules"]
+
+
+class Passage(NamedTuple):
+    """What becomes of a frame from the client.
+
+    Attributes:
+        onward: what the server gets; None if it gets nothing.
+        back: what the client gets at once from the proxy itself; None if nothing.
+    """
+
+    onward: bytes | None
+    back: bytes | None = None
+
+
+class Rules(Protocol):
+    """Looks at the frames of one conversation, in order, and may change them.
+
+    A frame is the bytes of one JSON-RPC message or batch. What is not changed comes back as the
+    very object that was given.
+    """
+
+    def from_client(self, frame: bytes) -> Passage:
+        """Say what becomes of a frame from the client."""
+
+    def from_server(self, frame: bytes) -> bytes:
+        """Return what the client gets in place of a frame from the server."""
+
+
+class _Transparent:
+    """Faults off: every frame passes, and none is even parsed."""
+
+    def from_client(self, frame: bytes) -> Passage:
+        return Passage(frame)
+
+    def from_server(self, frame: bytes) -> bytes:
+        return frame
+
+
+TRANSPARENT: Rules = _Transparent()
