@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import orjson
+from bench2robust.core.canonical import MAX_DEPTH, Json, canonical, is_deep
 
-from bench2robust.core.canonical import Json, canonical
-
-__all__ = ["encode", "exact", "id_key", "is_answer", "joined", "messages", "renewed"]
+__all__ = ["encode", "id_key", "is_answer", "joined", "messages", "parsed", "renewed"]
 
 Message = Mapping[str, Any]
 
 
-def messages(frame: bytes) -> list[Message]:
-    """Return the messages of a frame: one, those of a batch, or none if it is no JSON-RPC."""
+def parsed(frame: bytes) -> Json:
+    """Return what a frame says; None if it is no JSON, or nested too deep to be read.
+
+    Numbers of any size keep their digits, for the case that the frame is written again.
+    """
     try:
-        value = orjson.loads(frame)
-    except ValueError:
-        return []
-    found = value if isinstance(value, list) else [value]
-    return [item for item in found if isinstance(item, dict)]
+        value = json.loads(frame)
+    except (ValueError, RecursionError):
+        return None
+    brackets = frame.count(b"[") + frame.count(b"{")
+    return None if brackets > MAX_DEPTH and is_deep(value) else value
+
+
+def messages(value: Json) -> list[Message]:
+    """Return the messages of a frame: one, or those of a batch; empty ones for what is none."""
+    items = value if isinstance(value, list) else [value]
+    return [item if isinstance(item, dict) else {} for item in items]
 
 
 def id_key(identity: Json) -> str:
@@ -33,18 +40,6 @@ def id_key(identity: Json) -> str:
 def is_answer(message: Message) -> bool:
     """Say whether a message answers a request; a request of the server's own has an id too."""
     return "id" in message and "method" not in message
-
-
-def exact(frame: bytes) -> Json:
-    """Parse a frame that is to be changed: numbers of any size keep their digits.
-
-    Raises:
-        ValueError: it is no JSON, or nested deeper than Python reads.
-    """
-    try:
-        return json.loads(frame)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
 
 
 def encode(value: Json) -> bytes:
@@ -59,13 +54,9 @@ def renewed(frame: bytes, value: Json) -> bytes:
 
 def joined(frame: bytes, more: bytes) -> bytes:
     """Return one batch of two frames, the first of which may be empty or no JSON."""
-    rows = [_rows(part) for part in (frame, more)]
-    return encode([*rows[0], *rows[1]])
+    return encode([*_rows(frame), *_rows(more)])
 
 
-def _rows(frame: bytes) -> Sequence[Json]:
-    try:
-        value = exact(frame)
-    except ValueError:
-        return []
-    return value if isinstance(value, list) else [value]
+def _rows(frame: bytes) -> list[Json]:
+    value = parsed(frame)
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from ipaddress import ip_address
 from logging import Handler, Logger, LogRecord
 from signal import SIGINT, SIGTERM
-from typing import Protocol
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -24,11 +23,12 @@ from yarl import URL
 from bench2robust.core.canonical import canonical
 from bench2robust.seams.proxy.frames import joined
 from bench2robust.seams.proxy.passage import TRANSPARENT, Passage, Rules
+from bench2robust.seams.proxy.sessions import Conversations
 from bench2robust.seams.proxy.splitting import EVENT, LONGEST, Splitter
 from bench2robust.seams.proxy.sse import event_frame, with_frame
 from bench2robust.seams.proxy.upstream import Upstream, passing
 
-__all__ = ["Conversations", "HttpRelay"]
+__all__ = ["HttpRelay"]
 
 SESSION = "mcp-session-id"
 _CONNECT_SECONDS = 10.0
@@ -38,16 +38,6 @@ _LONGEST_HEADER = 2**16
 _CLOSING_SECONDS = 0.5
 _OWN = ("Content-Type", "Date", "Server")
 """Headers that aiohttp adds to an answer without them."""
-
-
-class Conversations(Protocol):
-    """The rules for each session of a server."""
-
-    def find(self, session: str | None) -> Rules:
-        """Return the rules of a session; without one, of a single request and its answer."""
-
-    def close(self, session: str) -> None:
-        """Forget a session: its client ended it."""
 
 
 class HttpRelay:
@@ -118,21 +108,21 @@ class HttpRelay:
             return web.Response(status=421, text="This proxy serves the loopback address only.\n")
         body = await request.read()
         session = request.headers.get(SESSION)
-        rules = self._rules(request, session)
-        passage = Passage(body)
-        if request.method == "POST" and rules is not TRANSPARENT:
-            passage = rules.from_client(body)
-        if passage.onward is None:
-            return web.Response(body=passage.back, content_type="application/json")
-        response = await self._relayed(request, passage, rules)
+        with self._rules(request, session) as rules:
+            passage = Passage(body)
+            if request.method == "POST" and rules is not TRANSPARENT:
+                passage = rules.from_client(body)
+            if passage.onward is None:
+                return web.Response(body=passage.back, content_type="application/json")
+            response = await self._relayed(request, passage, rules)
         if request.method == "DELETE" and session is not None and response.status < 300:
             self._conversations.close(session)
         return response
 
-    def _rules(self, request: web.Request, session: str | None) -> Rules:
+    def _rules(self, request: web.Request, session: str | None) -> AbstractContextManager[Rules]:
         if request.rel_url.raw_path != self._upstream.path:
-            return TRANSPARENT
-        return self._conversations.find(session)
+            return nullcontext(TRANSPARENT)
+        return self._conversations.open(session)
 
     async def _relayed(
         self, request: web.Request, passage: Passage, rules: Rules
@@ -178,7 +168,9 @@ def _answered(
     answer: aiohttp.ClientResponse, back: bytes | None, rules: Rules
 ) -> tuple[web.StreamResponse, AsyncIterator[bytes]]:
     """Return the head of the answer that a client gets, and what its body will be."""
-    pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.raw_headers]
+    pairs = [
+        (name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.raw_headers
+    ]
     headers = CIMultiDict(passing(pairs))
     response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
     response["upstream"] = {name.lower() for name in headers}

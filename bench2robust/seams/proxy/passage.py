@@ -1,10 +1,11 @@
-"""What a relay asks of whoever may change a frame, and the one that changes nothing."""
+"""What a relay asks of whoever may change a frame."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
-__all__ = ["TRANSPARENT", "Passage", "Rules"]
+__all__ = ["TRANSPARENT", "Careful", "Passage", "Rules"]
 
 
 class Passage(NamedTuple):
@@ -44,3 +45,33 @@ class _Transparent:
 
 
 TRANSPARENT: Rules = _Transparent()
+
+
+class Careful:
+    """Rules whose failure costs nobody a session: the frame passes as it is, and it is told.
+
+    Kernels and monitors may be somebody else's code.
+    """
+
+    def __init__(self, rules: Rules, warn: Callable[[str], None]) -> None:
+        self._rules = rules
+        self._warn = warn
+
+    def from_client(self, frame: bytes) -> Passage:
+        """Say what becomes of a frame from the client."""
+        try:
+            return self._rules.from_client(frame)
+        except Exception as error:
+            self._tell(error)
+            return Passage(frame)
+
+    def from_server(self, frame: bytes) -> bytes:
+        """Return what the client gets in place of a frame from the server."""
+        try:
+            return self._rules.from_server(frame)
+        except Exception as error:
+            self._tell(error)
+            return frame
+
+    def _tell(self, error: Exception) -> None:
+        self._warn(f"A rule failed, the frame passed as it was: {type(error).__name__}: {error}")
