@@ -1,1 +1,1 @@
-"""Between an agent and its tools, wherever those are: the same faults, monitor and record."""
+"""Seams: the same faults, the same monitor and the same record between any agent and any tools."""
