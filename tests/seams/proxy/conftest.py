@@ -25,3 +25,12 @@ def _load(name: str) -> ModuleType:
 def wire() -> ModuleType:
     """Frames by hand: ``wire.Wire(wire.proxied())``."""
     return _load("wire")
+
+
+@pytest.fixture(scope="session")
+def shop() -> ModuleType:
+    """A real HTTP server: ``shop.serving(shop.new())``."""
+    pytest.importorskip("aiohttp", reason="the HTTP relay needs bench2robust[proxy]")
+    tools, module = _load("tool_server"), _load("http_server")
+    module.new = lambda: module.Shop(tools.Server())  # type: ignore[attr-defined]
+    return module
