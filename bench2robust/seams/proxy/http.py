@@ -164,17 +164,22 @@ class HttpRelay:
         return web.Response(status=502, text=canonical(body), content_type="application/json")
 
 
+class _Relayed(web.StreamResponse):
+    """The head of an upstream's answer, for the client."""
+
+    def __init__(self, answer: aiohttp.ClientResponse) -> None:
+        pairs = [(n.decode("latin-1"), value.decode("latin-1")) for n, value in answer.raw_headers]
+        headers = CIMultiDict(passing(pairs))
+        super().__init__(status=answer.status, reason=answer.reason, headers=headers)
+        self.given = frozenset(name.lower() for name in headers)
+
+
 def _answered(
     answer: aiohttp.ClientResponse, back: bytes | None, rules: Rules
 ) -> tuple[web.StreamResponse, AsyncIterator[bytes]]:
     """Return the head of the answer that a client gets, and what its body will be."""
-    pairs = [
-        (name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.raw_headers
-    ]
-    headers = CIMultiDict(passing(pairs))
-    response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
-    response["upstream"] = {name.lower() for name in headers}
-    kind = answer.content_type if "content-encoding" not in headers else ""
+    response = _Relayed(answer)
+    kind = answer.content_type if "content-encoding" not in response.given else ""
     if rules is not TRANSPARENT and kind == "text/event-stream":
         return response, _events(answer, back, rules)
     if rules is not TRANSPARENT and kind == "application/json":
@@ -216,9 +221,9 @@ async def _document(
 
 
 async def _without_own_headers(request: web.Request, response: web.StreamResponse) -> None:
-    if "upstream" in response:
+    if isinstance(response, _Relayed):
         for name in _OWN:
-            if name.lower() not in response["upstream"]:
+            if name.lower() not in response.given:
                 response.headers.pop(name, None)
 
 

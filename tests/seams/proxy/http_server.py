@@ -51,7 +51,9 @@ class Shop:
     async def _other(self, request: web.Request) -> web.Response:
         body = await self._note(request)
         headers = [("X-Twice", "1"), ("X-Twice", "2")]
-        return web.Response(status=418, body=b"\x00\xff" + body, headers=headers, content_type="x/y")
+        return web.Response(
+            status=418, body=b"\x00\xff" + body, headers=headers, content_type="x/y"
+        )
 
     async def _mcp(self, request: web.Request) -> web.StreamResponse:
         body = await self._note(request)
@@ -77,7 +79,9 @@ class Shop:
             return web.Response(body=frames[-1], content_type="application/json", headers=session)
         return await self._events(request, frames, how)
 
-    async def _events(self, request: web.Request, frames: list[bytes], how: str) -> web.StreamResponse:
+    async def _events(
+        self, request: web.Request, frames: list[bytes], how: str
+    ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"id: 0\r\ndata: \r\n\r\n")

@@ -34,7 +34,19 @@ def _tool(name: str, read: bool = True, output: Message | None = None) -> Messag
     return entry | ({"outputSchema": output} if output else {})
 
 
-READS = ("echo", "big", "ask", "confirm", "slow", "exact", "image", "garbage", "flood", "hang", "die")
+READS = (
+    "echo",
+    "big",
+    "ask",
+    "confirm",
+    "slow",
+    "exact",
+    "image",
+    "garbage",
+    "flood",
+    "hang",
+    "die",
+)
 TOOLS = [
     *map(_tool, READS),
     _tool("get_order", output=_ORDER_SCHEMA),
