@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -65,6 +66,10 @@ class Rule(BaseModel):
             raise ValueError("window: give two numbers of seconds, the earlier one first")
         return self
 
+    @cached_property
+    def _named(self) -> frozenset[int]:
+        return frozenset(self.nth)
+
     def about(self, tool: str) -> bool:
         """Say whether the rule is about a tool."""
         return not self.tools or tool in self.tools
@@ -88,7 +93,7 @@ class Rule(BaseModel):
         return any(self._begins(n, key) for n in range(max(0, nth - self.burst + 1), nth + 1))
 
     def _begins(self, nth: int, key: tuple[str | int, ...]) -> bool:
-        if self.nth and nth + 1 not in self.nth:
+        if self.nth and nth + 1 not in self._named:
             return False
         if self.every is not None and (nth + 1) % self.every:
             return False

@@ -9,107 +9,37 @@ of the wrappers of an environment: the same machine of faults, monitor and loop 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple, TypedDict
+from typing import Self
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import UsageError, nearest
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.events import FaultEvent
-from bench2robust.injectors.machine import FaultMachine, FaultPlan, Pending
-from bench2robust.injectors.profiles import FaultProfile, load_profile
+from bench2robust.injectors.machine import FaultMachine, FaultPlan
+from bench2robust.injectors.profiles import load_profile
 from bench2robust.monitors.arms import ARMS, Watcher, make_arm
 from bench2robust.monitors.ledger import Check
 from bench2robust.monitors.loop_guard import LoopGuard, LoopRule
 from bench2robust.monitors.monitor import OutcomeMonitor
 from bench2robust.monitors.receipts import Wording, receipt, receipt_text
 from bench2robust.monitors.recovery import Substitutes
+from bench2robust.seams.episode import MonitorName, episode_record
+from bench2robust.seams.options import FaultSource
+from bench2robust.seams.passage import Delivery, Passage
+from bench2robust.seams.recording import Recorder, Row
+from bench2robust.seams.redact import Redaction
+from bench2robust.seams.replay import repeated
 from bench2robust.seams.specs import Tool, unknown_tool
 from bench2robust.seams.watch import ContractSource, Watch
 
-__all__ = ["Delivery", "Passage", "Seam", "SeamOptions"]
+__all__ = ["WORDING", "Seam"]
 
-FaultSource = str | Path | Mapping[str, Any] | FaultProfile
 WORDING = Wording("the known contract of this tool")
 KEPT = 10_000
 """Rows of the ledger that a seam keeps; a record keeps them all."""
-
-
-class SeamOptions(TypedDict, total=False):
-    """What a seam does; every option may be left out.
-
-    Attributes:
-        faults: a fault plan: a name, a YAML file, a mapping or a profile; by default ``none``.
-        seed: the seed of every draw.
-        task: the name that, with the seed, is the key of every draw.
-        blocked: tools that never answer.
-        contract: what results have to keep: a contract file, a contract, or ``declared`` for what
-            the tools' output schemas say; by default nothing is checked.
-        arm: what the monitor does about a result that breaks it, one of ``ARMS``.
-        substitutes: tool to the tools that receipts may name as a way out.
-        loop: when repeated calls get a word about it; by default never.
-        cap: how many calls may be made at all; by default any number.
-    """
-
-    faults: FaultSource
-    seed: int
-    task: str
-    blocked: Collection[str]
-    contract: ContractSource | None
-    arm: str
-    substitutes: Substitutes
-    loop: LoopRule | None
-    cap: int | None
-
-
-@dataclass(slots=True)
-class Passage:
-    """A call on its way.
-
-    Attributes:
-        index: which call of the seam it is, from 0.
-        answer: what the agent gets without the call being run; None if it is to be run.
-    """
-
-    call: ToolCall
-    index: int
-    fault: Pending | None = None
-    answer: Delivery | None = None
-
-
-class Delivery(NamedTuple):
-    """What the agent gets.
-
-    Attributes:
-        content: the text of the result, true or not, without what is said about it.
-        is_error: whether it is marked as an error.
-        spoken: the whole text, with receipt and loop advisory, as an environment shows it.
-        event: the row of the fault ledger, if a fault was planned.
-        check: the row of the monitor's ledger, if there is a monitor.
-        receipt: the receipt of the monitor as a JSON object, if there is one.
-        notes: receipt and loop advisory as texts of their own, to stand after ``content``.
-    """
-
-    content: str
-    is_error: bool
-    spoken: str
-    event: FaultEvent | None = None
-    check: Check | None = None
-    receipt: dict[str, Json] | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def faulted(self) -> bool:
-        """Whether ``content`` is not that of the true result."""
-        return self.event is not None and self.event.delivered is not None
-
-    @property
-    def touched(self) -> bool:
-        """Whether the agent gets anything else than the true result."""
-        return self.faulted or bool(self.notes)
 
 
 class Seam:
@@ -147,18 +77,25 @@ class Seam:
         substitutes: Substitutes | None = None,
         loop: LoopRule | None = None,
         cap: int | None = None,
+        record: str | Path | None = None,
+        redact: Sequence[str] = (),
+        replay: str | Path | None = None,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        profile = load_profile(faults)
-        self.plan = FaultPlan(seed, task, profile, frozenset(blocked))
+        self.plan = FaultPlan(seed, task, load_profile(faults), frozenset(blocked))
+        if replay is not None:
+            self.plan = _repeated(Path(replay), self.plan)
         self.calls = self.delivered = self.receipts = 0
         self.ledger: list[FaultEvent] = []
         self._tools = _Toolbox()
-        self._machine = FaultMachine(self.plan, self._tools.find)
+        self._machine = FaultMachine(self.plan, self._tools.find, clock)
         self._watch = Watch(contract) if contract is not None else None
-        self._arm = arm
-        self._monitor = _monitor(self._watch, arm, self._tools, substitutes or {})
+        self._arm, self._substitutes = arm, substitutes or {}
+        self._monitor = _monitor(self._watch, arm, self._tools, self._substitutes)
         self._guard = _guard(loop, cap, self._tools)
         self._lock = Lock()
+        rules = Redaction(redact)
+        self._recorder = Recorder(Path(record), rules) if record is not None else None
         self.learn(tools)
 
     @property
@@ -192,13 +129,15 @@ class Seam:
         with self._lock:
             passage = Passage(call, self.calls)
             self.calls += 1
+            if self._recorder is not None:
+                self._recorder.begin(passage.index, call)
             refusal = self._guard.refuse() if self._guard is not None else None
             if refusal is not None:
-                passage.answer = Delivery(*refusal, refusal.content)
+                passage.answer = self._record(passage, None, Delivery(*refusal, refusal.content))
                 return passage
             passage.fault = pending = self._machine.before(call)
             if pending is not None and pending.answer is not None:
-                passage.answer = self._finish(passage, pending.answer)
+                passage.answer = self._finish(passage, None, pending.answer)
             return passage
 
     def after(self, passage: Passage, result: ToolResult) -> Delivery:
@@ -206,7 +145,7 @@ class Seam:
         with self._lock:
             pending = passage.fault
             shown = result if pending is None else self._machine.after(pending, result)
-            return self._finish(passage, shown)
+            return self._finish(passage, result, shown)
 
     def drop(self, passage: Passage) -> None:
         """Forget a call that will have no result: it was cancelled, or its tool broke down."""
@@ -214,7 +153,37 @@ class Seam:
             if passage.fault is not None:
                 self._machine.drop(passage.fault)
 
-    def _finish(self, passage: Passage, shown: ToolResult) -> Delivery:
+    def close(self, success: bool | None = None, agent: str = "agent") -> None:
+        """End the episode: with ``record``, write it down. Closing again does nothing.
+
+        Args:
+            success: whether the task succeeded; None if nobody says so, and then nothing counts
+                the episode as a failure.
+            agent: what the record calls the agent.
+        """
+        with self._lock:
+            recorder, self._recorder = self._recorder, None
+        if recorder is not None:
+            recorder.close(
+                episode_record(
+                    recorder.rows(),
+                    self.plan,
+                    self._tools.tools,
+                    self._substitutes,
+                    self._named_monitor(),
+                    agent=agent,
+                    success=success,
+                    redacted=recorder.redacted,
+                )
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _finish(self, passage: Passage, true: ToolResult | None, shown: ToolResult) -> Delivery:
         event = passage.fault.event if passage.fault is not None else None
         if event is not None:
             self._note(event)
@@ -230,9 +199,31 @@ class Seam:
             said = self._guard.look(passage.call, said)
             while self._guard.loops:
                 notes = (*notes, self._guard.loops.pop().advice())
-        return Delivery(
-            shown.content, shown.is_error, said.content, event, check, structured, notes
+        content, is_error = shown
+        return self._record(
+            passage,
+            true,
+            Delivery(content, is_error, said.content, event, check, structured, notes),
         )
+
+    def _record(self, passage: Passage, true: ToolResult | None, got: Delivery) -> Delivery:
+        recorder, pending = self._recorder, passage.fault
+        if recorder is not None:
+            more: Row = {"loop": len(got.notes) > (got.receipt is not None)}
+            if got.check is not None:
+                more |= recorder.check(got.check)
+            if got.event is not None:
+                more |= recorder.fault(got.event)
+                if got.event.changes and pending is not None and true is not None:
+                    shown = ToolResult(got.content)
+                    more |= recorder.silent(pending.spec, passage.call, true, shown, got.event)
+            recorder.end(passage.index, ToolResult(got.spoken, got.is_error), more)
+        return got
+
+    def _named_monitor(self) -> MonitorName | None:
+        if self._watch is None:
+            return None
+        return MonitorName(self._arm, self._watch.contract.sha256, ARMS[self._arm].envelope)
 
     def _receipt(self, check: Check) -> tuple[dict[str, Json], tuple[str, ...]]:
         self.receipts += 1
@@ -284,6 +275,15 @@ def _monitor(
 
 def _guard(loop: LoopRule | None, cap: int | None, tools: _Toolbox) -> LoopGuard | None:
     return LoopGuard(tools, loop, cap) if (loop, cap) != (None, None) else None
+
+
+def _repeated(path: Path, given: FaultPlan) -> FaultPlan:
+    if given != FaultPlan(0, "", load_profile("none")):
+        raise UsageError(
+            "replay: faults, seed, task and blocked are those of the recorded episode; leave them "
+            "out, or leave replay out."
+        )
+    return repeated(path)
 
 
 def _stranger(name: str, known: list[str]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,52 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench2robust.core.errors import UsageError
-from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
+from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.injectors import FaultInjector, FaultPlan, load_profile
 from bench2robust.monitors.checker import Checker
 from bench2robust.monitors.contract import Contract, Invariant
 from bench2robust.monitors.loop_guard import LoopGuard, LoopRule
 from bench2robust.monitors.monitor import OutcomeMonitor, ReceiptStyle
-from bench2robust.seams.seam import WORDING, Delivery, Seam
+from bench2robust.seams.passage import Delivery
+from bench2robust.seams.seam import WORDING, Seam
 from bench2robust.seams.specs import mcp_tool
+from tests.seams.shop import NAMES, ORDER, TOOLS, Shop, carry
 
-ORDER = '{"order_id": "#W11", "status": "delivered", "items": ["lamp"], "total": 54.2}'
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "order_id": {"type": "string"},
-        "status": {"type": "string", "enum": ["pending", "processed", "delivered"]},
-        "items": {"type": "array", "items": {"type": "string"}},
-        "total": {"type": "number", "exclusiveMinimum": 0},
-    },
-    "required": ["order_id", "status"],
-}
-TOOLS = (
-    mcp_tool({"name": "get_order", "outputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}),
-    mcp_tool({"name": "cancel_order", "outputSchema": SCHEMA}),
-    mcp_tool({"name": "find_user"}),
-)
-NAMES = [tool.spec.name for tool in TOOLS]
 CONTRACT = Contract({"get_order": (Invariant("missing_learned_field", "/total"),)})
-
-
-class Shop:
-    tools: Sequence[ToolSpec] = tuple(tool.spec for tool in TOOLS)
-    revision = 0
-
-    def __init__(self) -> None:
-        self.ran: list[ToolCall] = []
-
-    def call(self, call: ToolCall) -> ToolResult:
-        self.ran.append(call)
-        if call.name not in NAMES:
-            return ToolResult(f"Error: tool {call.name} not found", True)
-        return ToolResult("mei_1" if call.name == "find_user" else ORDER)
-
-
-def carry(seam: Seam, call: ToolCall, shop: Shop) -> Delivery:
-    passage = seam.before(call)
-    return passage.answer or seam.after(passage, shop.call(call))
 
 
 CALLS = st.lists(
