@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import closing
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bench2robust.core.errors import UsageError, shown
-from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.loop_guard import LoopRule
+from bench2robust.seams.options import SeamOptions
 from bench2robust.seams.proxy.exchange import Exchange
-from bench2robust.seams.proxy.passage import TRANSPARENT, Careful, Rules
+from bench2robust.seams.proxy.passage import TRANSPARENT, Careful
 from bench2robust.seams.proxy.session import Session
 from bench2robust.seams.proxy.sessions import Conversations, Sessions, Transparent
 from bench2robust.seams.proxy.status import Status
 from bench2robust.seams.proxy.stdio import StdioRelay
 from bench2robust.seams.proxy.upstream import Upstream
-from bench2robust.seams.seam import Delivery, Seam, SeamOptions
+from bench2robust.seams.seam import Seam
 
 __all__ = ["proxy"]
 
@@ -51,17 +53,27 @@ def proxy(
         bool, typer.Option("--loop-guard", help="Say so when calls go in circles.")
     ] = False,
     cap: Annotated[int | None, typer.Option(help="Turn calls away after so many.")] = None,
+    record: Annotated[
+        Path | None, typer.Option(help="Append an episode record to this file.")
+    ] = None,
+    redact: Annotated[
+        list[str] | None,
+        typer.Option(help="A field, or a /pattern/, that no record may hold; may be repeated."),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="Repeat the faults of the last episode of this record.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No line of counts.")] = False,
 ) -> None:
     """Stand between an MCP client and its server.
 
-    Put the command of the proxy where the server's command was in the client's configuration. With
-    no options every byte passes as it is. Over HTTP each session meets the same faults anew.
+    In the client's configuration, this command takes the place of the server's. Without options
+    every byte passes as it is. Over HTTP, each session is an episode of its own.
 
     For example:
 
     * `bench2robust proxy --faults paper --seed 7 -- npx -y @modelcontextprotocol/server-memory`
-    * `bench2robust proxy --contract declared -- uvx mcp-server-time`
+    * `bench2robust proxy --contract declared --record calls.jsonl -- uvx mcp-server-time`
     * `bench2robust proxy --upstream http://127.0.0.1:3001/mcp --faults realistic`
     """
     if (upstream is None) == (not command):
@@ -75,38 +87,32 @@ def proxy(
         arm=arm,
         loop=LoopRule() if loop_guard else None,
         cap=cap,
+        record=record,
+        redact=redact or (),
+        replay=replay,
     )
     status = Status(quiet=quiet)
-    acts = bool(faults != "none" or block or contract or loop_guard or cap)
-    try:
+    acts = faults != "none" or any((block, contract, loop_guard, cap, record, replay))
+    with closing(status):
         if upstream is None:
-            rules = _rules(options, status) if acts else TRANSPARENT
-            raise typer.Exit(StdioRelay(command or [], rules, warn=status.warn).run())
-        _serve(Upstream.read(upstream), _address(listen), _sessions(options, status, acts), status)
-    finally:
-        status.close()
+            raise typer.Exit(_relay(command or [], options if acts else None, status))
+        _serve(Upstream.read(upstream), _address(listen), options if acts else None, status)
 
 
 def _session(options: SeamOptions, status: Status) -> Session:
-    def noted(call: ToolCall, result: ToolResult | None, delivery: Delivery) -> None:
-        status.add(delivery)
-
-    return Session(Seam(**options), noted, status.warn)
+    return Session(Seam(**options), status.add, status.warn)
 
 
-def _rules(options: SeamOptions, status: Status) -> Rules:
-    return Careful(Exchange(_session(options, status)), status.warn)
-
-
-def _sessions(options: SeamOptions, status: Status, acts: bool) -> Conversations:
-    if not acts:
-        return Transparent()
-    _session(options, status)  # what is wrong with the options is told before anybody connects
-    return Sessions(lambda: _session(options, status), status.warn)
+def _relay(command: list[str], options: SeamOptions | None, status: Status) -> int:
+    if options is None:
+        return StdioRelay(command, TRANSPARENT, warn=status.warn).run()
+    with closing(_session(options, status)) as session:
+        rules = Careful(Exchange(session), status.warn)
+        return StdioRelay(command, rules, warn=status.warn).run()
 
 
 def _serve(
-    upstream: Upstream, address: tuple[str, int], conversations: Conversations, status: Status
+    upstream: Upstream, address: tuple[str, int], options: SeamOptions | None, status: Status
 ) -> None:
     try:
         from bench2robust.seams.proxy.http import HttpRelay
@@ -114,8 +120,15 @@ def _serve(
         raise UsageError(
             "--upstream needs an HTTP library: pip install 'bench2robust[proxy]'."
         ) from None
+    conversations: Conversations = Transparent()
+    if options is not None:
+        _session(options, status).close()  # what is wrong is told before anybody connects
+        conversations = Sessions(lambda: _session(options, status), status.warn)
     relay = HttpRelay(upstream, conversations, status.warn)
-    asyncio.run(relay.serve(*address, lambda url: status.warn(f"listening on {url}")))
+    try:
+        asyncio.run(relay.serve(*address, lambda url: status.warn(f"listening on {url}")))
+    finally:
+        conversations.close_all()
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -13,7 +13,7 @@ from typing import Any
 from bench2robust.core.canonical import Json, canonical, same_json
 from bench2robust.core.paths import MISSING, Path, get
 from bench2robust.core.types import ToolResult
-from bench2robust.seams.seam import Delivery
+from bench2robust.seams.passage import Delivery
 
 __all__ = ["RECEIPT", "answered", "changed", "is_final", "true_result"]
 

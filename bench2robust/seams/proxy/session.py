@@ -11,15 +11,16 @@ from typing import Any, TypeAlias
 
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.proxy.latest import Latest
 from bench2robust.seams.proxy.results import answered
-from bench2robust.seams.seam import Delivery, Passage, Seam
+from bench2robust.seams.seam import Seam
 from bench2robust.seams.specs import mcp_tool
 
 __all__ = ["OpenCall", "Session"]
 
 Message: TypeAlias = Mapping[str, Any]
-Noted: TypeAlias = Callable[[ToolCall, ToolResult | None, Delivery], None]
+Noted: TypeAlias = Callable[[Delivery], object]
 
 VERSION = "io.modelcontextprotocol/protocolVersion"
 """A request that says its version itself is of the stateless era."""
@@ -46,7 +47,7 @@ class Session:
 
     Args:
         seam: decides.
-        noted: is told of each call that is over: the call, its true result, and what the agent got.
+        noted: is told what the agent got of each call that is over.
         warn: is told what a user should know.
     """
 
@@ -76,7 +77,7 @@ class Session:
         delivery = call.passage.answer
         if delivery is None:
             return None
-        self._noted(call.passage.call, None, delivery)
+        self._noted(delivery)
         return answered(delivery, call.modern)
 
     def of_task(self, params: Message) -> OpenCall | None:
@@ -97,7 +98,7 @@ class Session:
         """Return what the agent gets of a call that ran."""
         if call.delivery is None:
             call.delivery = self.seam.after(call.passage, result)
-            self._noted(call.passage.call, result, call.delivery)
+            self._noted(call.delivery)
         return call.delivery
 
     def drop(self, call: OpenCall) -> None:
@@ -118,6 +119,10 @@ class Session:
         if result.get("nextCursor") is None:
             for text in self.seam.strangers():
                 self.say_once(text)
+
+    def close(self) -> None:
+        """End the episode; a record of it is written, if one is kept."""
+        self.seam.close()
 
     def say_once(self, text: str) -> None:
         """Tell the user something that need not be repeated."""

@@ -23,7 +23,10 @@ class Conversations(Protocol):
         """Enter the rules of a session, or those of one request without any."""
 
     def close(self, session: str) -> None:
-        """Forget a session: its client ended it."""
+        """End a session: its client did so."""
+
+    def close_all(self) -> None:
+        """End every session."""
 
 
 class Transparent:
@@ -34,7 +37,10 @@ class Transparent:
         return nullcontext(TRANSPARENT)
 
     def close(self, session: str) -> None:
-        """Forget nothing."""
+        """Do nothing."""
+
+    def close_all(self) -> None:
+        """Do nothing."""
 
 
 class Sessions:
@@ -48,7 +54,7 @@ class Sessions:
     def __init__(self, make: Callable[[], Session], warn: Callable[[str], None]) -> None:
         self._make = make
         self._warn = warn
-        self._known: Latest[Exchange] = Latest(Exchange.over, _MOST)
+        self._known: Latest[tuple[Session, Exchange]] = Latest(_end, _MOST)
         self._stateless: Session | None = None
 
     @contextmanager
@@ -69,13 +75,30 @@ class Sessions:
         finally:
             exchange.over()
 
-    def _of(self, session: str) -> Exchange:
-        exchange = self._known.get(session) or Exchange(self._make())
-        self._known.put(session, exchange)
-        return exchange
+    def _of(self, name: str) -> Exchange:
+        known = self._known.get(name)
+        if known is None:
+            session = self._make()
+            known = session, Exchange(session)
+        self._known.put(name, known)
+        return known[1]
 
     def close(self, session: str) -> None:
-        """Forget a session: its client ended it."""
-        exchange = self._known.pop(session, None)
-        if exchange is not None:
-            exchange.over()
+        """End a session: its client did so."""
+        known = self._known.pop(session, None)
+        if known is not None:
+            _end(known)
+
+    def close_all(self) -> None:
+        """End every session."""
+        for name in list(self._known):
+            self.close(name)
+        if self._stateless is not None:
+            self._stateless.close()
+            self._stateless = None
+
+
+def _end(known: tuple[Session, Exchange]) -> None:
+    session, exchange = known
+    exchange.over()
+    session.close()

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TextIO
 
 from bench2robust.injectors.events import BLOCKED
-from bench2robust.seams.seam import Delivery
+from bench2robust.seams.passage import Delivery
 
 __all__ = ["Status"]
 

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.core.types import ToolResult
+from bench2robust.seams.passage import Delivery
 from bench2robust.seams.proxy import latest
 from bench2robust.seams.proxy.exchange import Exchange
 from bench2robust.seams.proxy.passage import Careful, Passage
 from bench2robust.seams.proxy.results import RECEIPT, changed, true_result
 from bench2robust.seams.proxy.session import VERSION, Session
-from bench2robust.seams.seam import Delivery, Seam
+from bench2robust.seams.seam import Seam
 
 WRONG = {"probabilities": {"factual_error": 1.0}, "budget": 10**6, "max_consecutive": 10**6}
 DOWN = {"probabilities": {"server_error": 1.0}, "budget": 10**6, "max_consecutive": 10**6}
@@ -32,10 +33,10 @@ class Talk:
     """One conversation, and what was noted and said of it."""
 
     def __init__(self, **options: Any) -> None:
-        self.noted: list[tuple[ToolCall, ToolResult | None, Delivery]] = []
+        self.noted: list[Delivery] = []
         self.said: list[str] = []
         self.seam = Seam(**options)
-        self.session = Session(self.seam, lambda *what: self.noted.append(what), self.said.append)
+        self.session = Session(self.seam, self.noted.append, self.said.append)
         self.exchange = Exchange(self.session)
         tools = [{"name": "get", "outputSchema": SCHEMA}, {"name": "plain"}]
         self.ask({"id": "list", "method": "tools/list"})
@@ -237,6 +238,7 @@ def test_what_is_no_call_passes_untouched(frame: bytes) -> None:
     assert talk.exchange.from_server(frame) is frame
 
 
+@settings(max_examples=50, deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text() | st.floats(),
                     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
                         st.sampled_from(("content", "structuredContent", "type", "text", "_meta",

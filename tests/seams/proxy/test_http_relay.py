@@ -21,11 +21,12 @@ pytest.importorskip("aiohttp", reason="the HTTP relay needs bench2robust[proxy]"
 import aiohttp
 from yarl import URL
 
+from bench2robust.seams.options import SeamOptions
 from bench2robust.seams.proxy.http import HttpRelay
 from bench2robust.seams.proxy.session import Session
 from bench2robust.seams.proxy.sessions import Sessions, Transparent
 from bench2robust.seams.proxy.upstream import Upstream
-from bench2robust.seams.seam import Seam, SeamOptions
+from bench2robust.seams.seam import Seam
 
 PROXY = [sys.executable, "-m", "bench2robust", "proxy"]
 ALWAYS = {"probabilities": {"factual_error": 1.0}, "budget": 100, "max_consecutive": 100}
@@ -80,7 +81,7 @@ async def relaying(direct: str, options: SeamOptions) -> AsyncIterator[Any]:
     said: list[str] = []
 
     def session() -> Session:
-        return Session(Seam(**options), lambda call, result, delivery: None, said.append)
+        return Session(Seam(**options), lambda delivery: None, said.append)
 
     sessions = Sessions(session, said.append) if options else Transparent()
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
