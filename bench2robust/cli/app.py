@@ -9,6 +9,7 @@ from bench2robust.cli import (
     compare,
     contracts,
     eval,
+    faults,
     inspect,
     launch,
     memory,
@@ -40,5 +41,5 @@ app.command(context_settings={"allow_interspersed_args": False})(proxy.proxy)
 app.add_typer(memory.app)
 app.add_typer(contracts.app)
 app.command()(inspect.tasks)
-app.command()(inspect.faults)
+app.add_typer(faults.app)
 app.command()(inspect.domains)

@@ -98,8 +98,7 @@ def _spec(
     if isinstance(read_only, bool):
         kind = "read" if read_only else "write"
     fields = fields_of_schema(output)
-    derived = fields == ResultFields()
-    return ToolSpec(name, description, parameters, kind, fields, derived=derived)
+    return ToolSpec(name, description, parameters, kind, fields, derived=True)
 
 
 def _object(value: Json) -> dict[str, Json]:
