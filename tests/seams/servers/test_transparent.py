@@ -47,8 +47,8 @@ MODERN: Calls = [
     ("slow", {"steps": 3}),
     ("confirm", {}),
 ]
-UNSTABLE = re.compile(r"\d+:\d\d:\d\d [AP]M")
-"""The everything server says when it made a resource."""
+UNSTABLE = re.compile(r"\d+:\d\d:\d\d [AP]M|session [0-9a-f-]{36}")
+"""The everything server says when it made a resource, and in which session it logs."""
 
 
 def steady(found: Any) -> Any:
