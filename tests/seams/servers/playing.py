@@ -15,7 +15,6 @@ import mcp_types as types
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-
 from tapping import Tap
 
 import bench2robust

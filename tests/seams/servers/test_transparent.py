@@ -113,9 +113,7 @@ def test_memory(play: ModuleType, server: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
-def test_time(
-    mode: str, version: str, play: ModuleType, server: Server, tmp_path: Path
-) -> None:
+def test_time(mode: str, version: str, play: ModuleType, server: Server, tmp_path: Path) -> None:
     zones = {"source_timezone": "Europe/Rome", "target_timezone": "Asia/Tokyo", "time": "12:00"}
     calls: Calls = [("convert_time", zones), ("convert_time", {**zones, "time": "late"})]
     command = [server("mcp-server-time")]
@@ -208,10 +206,8 @@ def test_everything_over_http(mode: str, play: ModuleType, server: Server) -> No
 
 
 @pytest.mark.parametrize(("mode", "version"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
-def test_the_official_servers_own_kit_over_http(
-    mode: str, version: str, play: ModuleType
-) -> None:
-    found, methods = over_http(play, [sys.executable, play.MODERN, "PORT"], MODERN, mode)
+def test_the_official_servers_own_kit_over_http(mode: str, version: str, play: ModuleType) -> None:
+    found, _ = over_http(play, [sys.executable, play.MODERN, "PORT"], MODERN, mode)
     assert found["version"] == version and len(found["together"]) == 20
     assert found["asked"] == ["elicitation"]
     assert found["progress"] == [0, 1, 2]

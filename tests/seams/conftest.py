@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "proxy"
 
 
 def _load(name: str) -> ModuleType:
