@@ -13,6 +13,7 @@ from bench2robust.cli import (
     inspect,
     launch,
     memory,
+    proxy,
     replay,
     report,
     study,
@@ -36,6 +37,7 @@ app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
+app.command(context_settings={"allow_interspersed_args": False})(proxy.proxy)
 app.add_typer(memory.app)
 app.add_typer(contracts.app)
 app.command()(inspect.tasks)
