@@ -9,6 +9,7 @@ from bench2robust.cli import (
     compare,
     contracts,
     eval,
+    export,
     inspect,
     launch,
     memory,
@@ -35,6 +36,7 @@ app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
+app.command()(export.export)
 app.add_typer(memory.app)
 app.add_typer(contracts.app)
 app.command()(inspect.tasks)

@@ -1,0 +1,1 @@
+"""Seams: where the package meets other people's agents, tools, trainers and viewers."""
