@@ -74,4 +74,3 @@ def sft_row(record: EpisodeRecord, domain: Domain, memory: str, alternatives: bo
         agent=record["agent"],
         scenario=record["scenario"] or "clean",
     )
-
