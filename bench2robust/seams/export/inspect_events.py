@@ -33,22 +33,17 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.seams.export.source import Source, episode_name
 from bench2robust.seams.export.timeline import Moment, moments
 
-__all__ = ["Transcript", "transcript"]
+__all__ = ["Transcript", "last_said", "transcript"]
 
 _ERRORS = {"timeout": "timeout", "auth_error": "permission"}
 """Inspect's closed set of error types has a word for these faults only."""
 
 
 class Transcript(NamedTuple):
-    """The two forms of one dialogue.
-
-    Attributes:
-        last_said: what the agent told the user last.
-    """
+    """The two forms of one dialogue."""
 
     messages: list[ChatMessage]
     events: list[Event]
-    last_said: str
 
 
 def transcript(source: Source, record: EpisodeRecord, scores: Mapping[str, Score]) -> Transcript:
@@ -63,8 +58,12 @@ def transcript(source: Source, record: EpisodeRecord, scores: Mapping[str, Score
     for moment in moments(record):
         writer.follow(moment, messages)
     writer.close(scores)
-    said = [event["say"] for event in record["events"] if "say" in event]
-    return Transcript(writer.messages, writer.events, said[-1] if said else "")
+    return Transcript(writer.messages, writer.events)
+
+
+def last_said(record: EpisodeRecord) -> str:
+    """Return what the agent told the user last; empty if nothing."""
+    return next((event["say"] for event in reversed(record["events"]) if "say" in event), "")
 
 
 class _Writer:

@@ -28,7 +28,7 @@ from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task
 from bench2robust.evaluation.manifest import package_version
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.seams.export.inspect_events import transcript
+from bench2robust.seams.export.inspect_events import last_said, transcript
 from bench2robust.seams.export.source import Source, episode_name, file_name
 from bench2robust.seams.export.timeline import summary
 
@@ -104,7 +104,7 @@ def _sample(source: Source, record: EpisodeRecord, epoch: int) -> EvalSample:
         input=record["events"][0]["user"],
         target=_gold(task),
         messages=talk.messages,
-        output=ModelOutput.from_content(record["agent"], talk.last_said),
+        output=ModelOutput.from_content(record["agent"], last_said(record)),
         scores=scores,
         metadata={fact: record[fact] for fact in _FACTS},  # type: ignore[literal-required]
         events=talk.events,
@@ -125,7 +125,7 @@ def _gold(task: Task) -> str:
 def _scores(record: EpisodeRecord) -> dict[str, Score]:
     scores = {
         "success": Score(
-            value=int(record["success"]), answer=record["ended"], explanation=summary(record)
+            value=int(record["success"]), answer=last_said(record), explanation=summary(record)
         ),
         "reward": Score(value=record["reward"], explanation="equation 2"),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
@@ -52,15 +53,50 @@ def test_an_episode_is_shown(address: str, folder: Path, tmp_path: Path) -> None
     program = find_chromium()
     if program is None:
         pytest.skip("no Chromium is installed")
-    record = next(r for r in read_records(folder) if r["mode"] == "inject" and r["faults"])
+    record, fault = next(
+        (record, fault)
+        for record in read_records(folder)
+        if record["mode"] == "inject" and record["agent"].startswith("scripted:retry_switch")
+        for fault in record["faults"]
+        if fault["delivered"] == "server_error"
+    )
+    content = [e for e in record["events"] if "call" in e][fault["step"]]["content"]
+    (log,) = tmp_path.glob(f"logs/*{_file(tmp_path, record)}")
+    sample = f"{address}/#/logs/{log.name}/samples/sample/{record['task']}/{record['seed'] + 1}"
     shots = Path(SHOTS) if SHOTS else tmp_path
-    with Chromium(program, 1400, 1000) as browser:
-        _go(browser, address, "document.body.innerText.includes('retail-inject')")
+    shots.mkdir(parents=True, exist_ok=True)
+    with Chromium(program, 1400, 2400) as browser:
+        _go(browser, address, "retail-inject")
         browser.screenshot(shots / "inspect-logs.png")
-        print(browser.run("document.body.innerHTML.slice(0, 6000)"))
-        print(browser.run("document.body.innerText.slice(0, 3000)"))
+        _go(browser, f"{sample}/transcript", "server_error", fault["tool"])
+        browser.screenshot(shots / "inspect-transcript.png")
+        _go(browser, f"{sample}/messages", record["events"][0]["user"], content)
+        browser.screenshot(shots / "inspect-messages.png")
 
 
-def _go(browser: Any, url: str, ready: str) -> None:
+def _file(home: Path, record: Any) -> str:
+    """Return the name of the log that an episode is in."""
+    from inspect_ai.log import list_eval_logs, read_eval_log
+
+    heads = [read_eval_log(info, header_only=True) for info in list_eval_logs(str(home / "logs"))]
+    found = [
+        log.location
+        for log in heads
+        if (log.eval.model, log.eval.metadata["mode"]) == (record["agent"], record["mode"])
+    ]
+    return Path(found[0]).name
+
+
+def _go(browser: Chromium, url: str, *texts: str) -> None:
+    """Open a page and wait until it shows texts, whatever their spaces."""
+    browser.command("Page.navigate", url="about:blank")
     browser.command("Page.navigate", url=url)
-    browser.wait(ready)
+    squeezed = json.dumps(["".join(text.split()) for text in texts])
+    shown = "document.body.innerText.replace(/\\s/g, '')"
+    for _ in range(5):  # of ten seconds each
+        try:
+            browser.wait(f"{squeezed}.every(text => {shown}.includes(text))")
+            return
+        except RuntimeError:
+            continue
+    raise AssertionError(f"{url} never shows {texts}: {browser.run(shown)}")
