@@ -1,1 +1,1 @@
-"""Seams: where the package meets other people's agents, tools, trainers and viewers."""
+"""Seams: the same faults, the same monitor and the same record between any agent and any tools."""
