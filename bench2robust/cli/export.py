@@ -11,7 +11,12 @@ __all__ = ["export"]
 
 
 def export(
-    run: Annotated[Path, typer.Argument(help="A run folder, made with --transcripts.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            help="A run folder, made with --transcripts; or the record file of `proxy --record`."
+        ),
+    ],
     to: Annotated[str, typer.Option(help="`inspect`, `sft`, `preferences`, `otel` or `markdown`.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write, new or empty.")],
     episode: Annotated[

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from bench2robust.core.errors import UnknownNameError, UsageError
-from bench2robust.seams.export.source import Source
+from bench2robust.seams.export.source import RunSource, Source, open_source
 
-__all__ = ["FORMATS", "Source", "export"]
+__all__ = ["FORMATS", "Source", "export", "open_source"]
 
 _HOMES: Mapping[str, str] = {
     "inspect": "inspect_log",
@@ -34,7 +35,8 @@ def export(
     """Write the episodes of a run in another format; return how many units, and where.
 
     Args:
-        run: the folder of an evaluation made with ``--transcripts``.
+        run: the folder of an evaluation made with ``--transcripts``, or the record file of a proxy
+            or of wrapped tools.
         to: one of ``FORMATS``.
         out: the folder to write, which must be new or empty.
         episodes: only these: ``agent/mode/task/seed``, or line numbers of the record file.
@@ -48,20 +50,27 @@ def export(
     write = _writer(to)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"--out {out} is in use: name a new or an empty folder.")
-    source = Source(run, episodes)
-    if to in _SPLIT_BOUND and not held_out:
-        source.check_training()
+    source = open_source(run, episodes)
+    if to in _SPLIT_BOUND:
+        _check_rows(source, run, held_out)
     count = write(source, out)
     if count == 0:
         raise UsageError(f"{run} holds nothing that can be exported as {to}.")
     return count, out
 
 
-def _writer(to: str) -> Callable[[Source, Path], int]:
+def _check_rows(source: Source, run: Path, held_out: bool) -> None:
+    if not isinstance(source, RunSource):
+        raise UsageError(f"{run} is no run folder: rows need the prompt and the tools of a domain.")
+    if not held_out:
+        source.check_training()
+
+
+def _writer(to: str) -> Callable[[Any, Path], int]:
     if to not in _HOMES:
         raise UnknownNameError("format", to, FORMATS)
     try:
-        write: Callable[[Source, Path], int] = import_module(f"{__name__}.{_HOMES[to]}").write
+        write: Callable[[Any, Path], int] = import_module(f"{__name__}.{_HOMES[to]}").write
     except ModuleNotFoundError as error:
         extra = _EXTRAS.get(to)
         if extra is None or (error.name or "").startswith("bench2robust"):

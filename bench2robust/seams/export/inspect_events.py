@@ -33,7 +33,7 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.seams.export.source import Source, episode_name
 from bench2robust.seams.export.timeline import Moment, moments
 
-__all__ = ["Transcript", "last_said", "transcript"]
+__all__ = ["Transcript", "last_said", "opening", "transcript"]
 
 _ERRORS = {"timeout": "timeout", "auth_error": "permission"}
 """Inspect's closed set of error types has a word for these faults only."""
@@ -53,12 +53,19 @@ def transcript(source: Source, record: EpisodeRecord, scores: Mapping[str, Score
         DataError: the run was made without ``--transcripts``.
     """
     writer = _Writer(source.finished, record)
-    messages = iter(source.messages(record))
-    writer.hear(next(messages))
+    listed = source.messages(record)
+    messages = iter(listed)
+    if listed and listed[0]["role"] == "system":
+        writer.hear(next(messages))
     for moment in moments(record):
         writer.follow(moment, messages)
     writer.close(scores)
     return Transcript(writer.messages, writer.events)
+
+
+def opening(record: EpisodeRecord) -> str:
+    """Return what the user said first; empty if there is no user."""
+    return next((event["user"] for event in record["events"] if "user" in event), "")
 
 
 def last_said(record: EpisodeRecord) -> str:
@@ -73,7 +80,7 @@ class _Writer:
         self._began = began
         self._record = record
         self._key = digest("messages", episode_name(record), size=8)
-        first = Sample(input=record["events"][0]["user"], id=record["task"])
+        first = Sample(input=opening(record), id=record["task"])
         self.events.append(SampleInitEvent(sample=first, state={}, **self._at(0.0)))
 
     def follow(self, moment: Moment, messages: Iterator[Message]) -> None:

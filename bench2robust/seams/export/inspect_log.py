@@ -23,12 +23,10 @@ from inspect_ai.log import (
 from inspect_ai.model import ModelOutput, ModelUsage
 from inspect_ai.scorer import Score
 
-from bench2robust.core.canonical import canonical
 from bench2robust.core.keyed import digest
-from bench2robust.core.types import Task
 from bench2robust.evaluation.manifest import package_version
 from bench2robust.evaluation.record import EpisodeRecord
-from bench2robust.seams.export.inspect_events import last_said, transcript
+from bench2robust.seams.export.inspect_events import last_said, opening, transcript
 from bench2robust.seams.export.source import Source, episode_name, file_name
 from bench2robust.seams.export.timeline import summary
 
@@ -67,15 +65,15 @@ def eval_log(source: Source, records: Sequence[EpisodeRecord]) -> EvalLog:
     samples = [_sample(source, record, seeds.index(record["seed"]) + 1) for record in records]
     spec = EvalSpec(
         created=source.finished.isoformat(),
-        task=f"{source.domain.name}-{mode}",
-        task_id=digest("task", str(source.folder.resolve()), agent, mode, size=8),
-        run_id=digest("run", source.manifest["config_hash"], size=8),
-        eval_id=digest("eval", source.manifest["config_hash"], agent, mode, size=8),
-        dataset=EvalDataset(name=source.domain.name, samples=len(tasks), sample_ids=tasks),
+        task=f"{source.title}-{mode}",
+        task_id=digest("task", source.identity, agent, mode, size=8),
+        run_id=digest("run", source.identity, size=8),
+        eval_id=digest("eval", source.identity, agent, mode, size=8),
+        dataset=EvalDataset(name=source.title, samples=len(tasks), sample_ids=tasks),
         model=agent,
         config=EvalConfig(epochs=len(seeds)),
         packages={"bench2robust": package_version()},
-        metadata={"suite": source.manifest["suite"], "mode": mode, "notes": _notes(source)},
+        metadata={"suite": source.suite, "mode": mode, "notes": _notes(source)},
     )
     return EvalLog(
         status="success",
@@ -90,19 +88,19 @@ def eval_log(source: Source, records: Sequence[EpisodeRecord]) -> EvalLog:
 
 
 def _notes(source: Source) -> list[str]:
-    return [*source.manifest["notes"], "Times are simulated; they begin when the run ended."]
+    return [*source.notes, "Times are simulated; they begin when the run ended."]
 
 
 def _sample(source: Source, record: EpisodeRecord, epoch: int) -> EvalSample:
-    name, task = episode_name(record), source.task(record)
+    name = episode_name(record)
     scores = _scores(record)
     talk = transcript(source, record, scores)
     seconds = record["sim_seconds"]
     return EvalSample(
         id=record["task"],
         epoch=epoch,
-        input=record["events"][0]["user"],
-        target=_gold(task),
+        input=opening(record),
+        target=source.gold(record),
         messages=talk.messages,
         output=ModelOutput.from_content(record["agent"], last_said(record)),
         scores=scores,
@@ -113,16 +111,13 @@ def _sample(source: Source, record: EpisodeRecord, epoch: int) -> EvalSample:
         completed_at=(source.finished + timedelta(seconds=seconds)).isoformat(),
         total_time=seconds,
         working_time=seconds,
-        uuid=digest("sample", source.manifest["config_hash"], name),
+        uuid=digest("sample", source.identity, name),
     )
 
 
-def _gold(task: Task) -> str:
-    """Return the gold calls, which readers of a log may see and agents may not."""
-    return "\n".join(f"{call.name}({canonical(call.arguments)})" for call in task.actions)
-
-
 def _scores(record: EpisodeRecord) -> dict[str, Score]:
+    if record["status"] != "ok":  # nobody says whether it succeeded
+        return {}
     scores = {
         "success": Score(
             value=int(record["success"]), answer=last_said(record), explanation=summary(record)

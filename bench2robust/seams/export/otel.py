@@ -71,8 +71,8 @@ def export_spans(source: Source, exporter: SpanExporter) -> int:
         {
             "service.name": "bench2robust",
             "service.version": package_version(),
-            "bench2robust.suite": source.manifest["suite"],
-            "bench2robust.config_hash": source.manifest["config_hash"],
+            "bench2robust.suite": source.suite,
+            "bench2robust.run": source.identity,
         }
     )
     provider = TracerProvider(resource=resource, id_generator=ids, shutdown_on_exit=False)
@@ -80,7 +80,7 @@ def export_spans(source: Source, exporter: SpanExporter) -> int:
     tracer = provider.get_tracer("bench2robust", package_version())
     for record in source.records():
         count += 1
-        ids.begin(source.manifest["config_hash"], episode_name(record))
+        ids.begin(source.identity, episode_name(record))
         _Trace(tracer, source, record).emit()
     provider.shutdown()
     return count
@@ -124,7 +124,8 @@ class _Trace:
             else:
                 self._call(inside, moment, moment.number)
         end = self._at(record["sim_seconds"])
-        root.add_event(EVALUATION, _score(record), end)
+        if record["status"] == "ok":  # somebody says whether it succeeded
+            root.add_event(EVALUATION, _score(record), end)
         root.end(end)
 
     def _message(self, root: Span, moment: Moment) -> None:

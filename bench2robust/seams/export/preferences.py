@@ -14,7 +14,7 @@ from typing import NamedTuple, TypedDict
 from bench2robust.agents.messages import Message, with_objects
 from bench2robust.evaluation.record import EpisodeRecord, RecordKey, record_key
 from bench2robust.seams.export.rows import LISTED, TEXT, save_rows
-from bench2robust.seams.export.source import Source
+from bench2robust.seams.export.source import RunSource
 from bench2robust.training.sft_data import is_demonstration
 
 __all__ = ["PreferenceRow", "preference_rows", "write"]
@@ -38,7 +38,7 @@ _LISTS = ("prompt", "chosen", "rejected", "tools")
 _FEATURES = {name: LISTED if name in _LISTS else TEXT for name in PreferenceRow.__annotations__}
 
 
-def write(source: Source, out: Path) -> int:
+def write(source: RunSource, out: Path) -> int:
     """Write a dataset; return how many rows it has."""
     return save_rows(lambda: preference_rows(source), _FEATURES, out)
 
@@ -52,7 +52,7 @@ class _Cell(NamedTuple):
     memory: str
 
 
-def preference_rows(source: Source) -> Iterator[PreferenceRow]:
+def preference_rows(source: RunSource) -> Iterator[PreferenceRow]:
     """Yield one pair of each cell in which an agent did right and another did not.
 
     Of several, those with the highest and the lowest reward are taken.
@@ -69,7 +69,7 @@ def preference_rows(source: Source) -> Iterator[PreferenceRow]:
             yield row
 
 
-def _cells(source: Source) -> list[tuple[RecordKey, RecordKey]]:
+def _cells(source: RunSource) -> list[tuple[RecordKey, RecordKey]]:
     """Return the keys of the pairs."""
     found: dict[_Cell, list[EpisodeRecord]] = {}
     for record in source.records(dialogue=False):
@@ -85,7 +85,7 @@ def _cells(source: Source) -> list[tuple[RecordKey, RecordKey]]:
     return pairs
 
 
-def _row(source: Source, better: EpisodeRecord, worse: EpisodeRecord) -> PreferenceRow | None:
+def _row(source: RunSource, better: EpisodeRecord, worse: EpisodeRecord) -> PreferenceRow | None:
     """Return a pair; None if it is not an agent's decision in which the episodes part."""
     chosen, rejected = (list(map(with_objects, source.messages(r))) for r in (better, worse))
     shared = _shared(chosen, rejected)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench2robust.agents.messages import with_objects
 from bench2robust.evaluation.dialogue import offers_alternatives
 from bench2robust.seams.export.rows import LISTED, TEXT, save_rows
-from bench2robust.seams.export.source import Source
+from bench2robust.seams.export.source import RunSource
 from bench2robust.training.sft_data import SftRow, is_demonstration, sft_row
 
 __all__ = ["sft_rows", "write"]
@@ -22,12 +22,12 @@ _FEATURES = {
 }
 
 
-def write(source: Source, out: Path) -> int:
+def write(source: RunSource, out: Path) -> int:
     """Write a dataset; return how many rows it has."""
     return save_rows(lambda: sft_rows(source), _FEATURES, out)
 
 
-def sft_rows(source: Source) -> Iterator[SftRow]:
+def sft_rows(source: RunSource) -> Iterator[SftRow]:
     """Yield the successes, and the correct abstentions in S3, of a run.
 
     Raises:

@@ -56,6 +56,8 @@ def _seconds(event: Mapping[str, Any], fault: FaultRow | None) -> float:
 
 def summary(record: EpisodeRecord) -> str:
     """Return in a sentence how an episode came out."""
+    if record["status"] != "ok":
+        return record["reason"]
     state = "right" if record["state"] else "wrong"
     told = "told" if record["communicated"] else "not told"
     return (

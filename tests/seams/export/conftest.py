@@ -11,7 +11,7 @@ import pytest
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.runner import make_job, run
-from bench2robust.seams.export import Source
+from bench2robust.seams.export.source import RunSource
 
 
 def evaluation(folder: Path, **changes: Any) -> Path:
@@ -45,5 +45,5 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def source(folder: Path) -> Source:
-    return Source(folder)
+def source(folder: Path) -> RunSource:
+    return RunSource(folder)

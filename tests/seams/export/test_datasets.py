@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bench2robust.evaluation.record import record_key
-from bench2robust.seams.export import Source, export
+from bench2robust.seams.export import export
+from bench2robust.seams.export.source import RunSource
 from bench2robust.training.sft_data import is_demonstration
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
@@ -32,7 +33,7 @@ def rows(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return datasets.load_from_disk(str(out))
 
 
-def test_rows_are_the_demonstrations_in_order(rows: Any, source: Source) -> None:
+def test_rows_are_the_demonstrations_in_order(rows: Any, source: RunSource) -> None:
     wanted = [r for r in source.records() if is_demonstration(r)]
     assert 0 < len(rows) == len(wanted) < len(list(source.records()))
     assert rows["agent"] == [r["agent"] for r in wanted]
@@ -93,7 +94,7 @@ def pairs(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return datasets.load_from_disk(str(out))
 
 
-def test_a_pair_parts_in_an_agents_decision(pairs: Any, source: Source) -> None:
+def test_a_pair_parts_in_an_agents_decision(pairs: Any, source: RunSource) -> None:
     records = {record_key(r): r for r in source.records()}
     assert len(pairs) > 3
     for pair in pairs:

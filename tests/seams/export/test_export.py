@@ -8,10 +8,14 @@ from typing import Any, TypeAlias
 import pytest
 
 from bench2robust.core.errors import DataError, UnknownNameError, UsageError
+from bench2robust.core.types import ToolCall
 from bench2robust.evaluation.record import record_key
 from bench2robust.evaluation.store import EPISODES
-from bench2robust.seams.export import FORMATS, Source, export
+from bench2robust.seams.export import FORMATS, export
+from bench2robust.seams.export.source import RunSource
 from bench2robust.seams.export.timeline import moments
+from bench2robust.seams.seam import Seam
+from tests.seams.shop import NAMES, TOOLS, carry
 
 Evaluation: TypeAlias = Callable[..., Path]
 
@@ -27,12 +31,12 @@ def test_a_run_without_texts_is_refused_with_the_way_out(
 
 
 def test_what_models_learn_from_is_not_held_out(evaluation: Evaluation, tmp_path: Path) -> None:
+    pytest.importorskip("datasets", reason="datasets is not installed")
     run = evaluation(tmp_path / "run", tasks="test:2", seeds=1, modes=["clean", "inject"])
     for to in ("sft", "preferences"):
         with pytest.raises(UsageError, match=r"--tasks train\. Or .* --held-out"):
             export(run, to, tmp_path / to)
     assert export(run, "markdown", tmp_path / "markdown")[0] == 8
-    pytest.importorskip("datasets")
     assert export(run, "sft", tmp_path / "sft", held_out=True)[0] > 0
 
 
@@ -52,7 +56,7 @@ def test_a_missing_package_is_named(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent: Any = None
-    monkeypatch.setitem(sys.modules, "inspect_ai", absent)
+    monkeypatch.setitem(sys.modules, "inspect_ai.log", absent)
     monkeypatch.delitem(sys.modules, "bench2robust.seams.export.inspect_log", raising=False)
     with pytest.raises(UsageError, match=r"pip install 'bench2robust\[inspect\]'"):
         export(folder, "inspect", tmp_path / "out")
@@ -73,13 +77,13 @@ def test_changed_data_are_refused(folder: Path, tmp_path: Path) -> None:
     copy.mkdir()
     (copy / EPISODES).write_bytes((folder / EPISODES).read_bytes())
     manifest = (folder / "manifest.json").read_text()
-    suite = Source(folder).manifest["suite"]
+    suite = RunSource(folder).suite
     (copy / "manifest.json").write_text(manifest.replace(suite, "0" * len(suite)))
     with pytest.raises(DataError, match="was run on the suite 000"):
         export(copy, "markdown", tmp_path / "out")
 
 
-def test_episodes_can_be_named(folder: Path, source: Source, tmp_path: Path) -> None:
+def test_episodes_can_be_named(folder: Path, source: RunSource, tmp_path: Path) -> None:
     record = next(iter(source.records()))
     name = "/".join(map(str, record_key(record)))
     count, out = export(folder, "markdown", tmp_path / "out", [name, "3"])
@@ -87,7 +91,7 @@ def test_episodes_can_be_named(folder: Path, source: Source, tmp_path: Path) -> 
     assert len(list(out.glob("*.md"))) == 3
 
 
-def test_simulated_time_ends_where_the_record_says(source: Source) -> None:
+def test_simulated_time_ends_where_the_record_says(source: RunSource) -> None:
     seen = 0
     for record in source.records():
         walked = list(moments(record))
@@ -99,14 +103,14 @@ def test_simulated_time_ends_where_the_record_says(source: Source) -> None:
     assert seen
 
 
-def test_each_agent_has_its_own_prompt(source: Source) -> None:
+def test_each_agent_has_its_own_prompt(source: RunSource) -> None:
     for record in source.records():
         system = source.messages(record)[0]["content"]
         assert ("<tool_reliability>" in system) == ("+full" in record["agent"])
         assert len(source.tools(record)) == (21 if record["mode"] in ("inject_alt", "s3") else 16)
 
 
-def test_transcripts_are_whole(source: Source, tmp_path: Path) -> None:
+def test_transcripts_are_whole(source: RunSource, tmp_path: Path) -> None:
     from bench2robust.seams.export.markdown import write
 
     assert write(source, tmp_path) == len(list(source.records()))
@@ -127,3 +131,21 @@ def test_nothing_in_a_text_ends_its_block() -> None:
     from bench2robust.seams.export.markdown import _fenced
 
     assert _fenced("a ``` b ```` c").startswith("`````text\n")
+
+
+def test_a_record_of_a_seam_is_exported_too(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    for _ in range(2):  # of one key
+        seam = Seam(TOOLS, record=record, seed=3, task="night", faults={"probabilities": {"timeout": 1.0}})
+        with seam:
+            carry(seam, ToolCall(NAMES[0], {"order_id": "#W1"}))
+    count, out = export(record, "markdown", tmp_path / "out")
+    names = sorted(path.name for path in out.glob("*night*"))
+    assert count == 2 and len(names) == 2
+    text = (out / names[0]).read_text()
+    assert "> Fault: " in text and "nobody says whether the task succeeded" in text
+    pytest.importorskip("datasets")
+    with pytest.raises(UsageError, match="is no run folder: rows need"):
+        export(record, "sft", tmp_path / "rows")
+    with pytest.raises(UsageError, match="--episode needs a run folder"):
+        export(record, "markdown", tmp_path / "more", ["1"])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from bench2robust.evaluation.record import record_key
-from bench2robust.seams.export import Source, export
+from bench2robust.seams.export import export
+from bench2robust.seams.export.source import RunSource
 
 pytest.importorskip("opentelemetry.sdk", reason="opentelemetry-sdk is not installed")
 
@@ -20,7 +21,7 @@ def spans(folder: Path) -> list[Any]:
     from bench2robust.seams.export.otel import export_spans
 
     exporter = InMemorySpanExporter()
-    source = Source(folder)
+    source = RunSource(folder)
     assert export_spans(source, exporter) == len(list(source.records()))
     return list(exporter.get_finished_spans())
 
@@ -44,7 +45,7 @@ def test_the_copied_names_are_those_of_the_conventions() -> None:
     assert copied - known == {"gen_ai.evaluation.result"}  # the name of an event
 
 
-def test_a_trace_is_an_episode(spans: list[Any], source: Source) -> None:
+def test_a_trace_is_an_episode(spans: list[Any], source: RunSource) -> None:
     roots = {s.attributes["gen_ai.conversation.id"]: s for s in spans if s.parent is None}
     calls: dict[int, list[Any]] = {}
     for span in spans:
@@ -72,7 +73,7 @@ def test_a_trace_is_an_episode(spans: list[Any], source: Source) -> None:
     assert not roots
 
 
-def test_every_fault_that_landed_is_an_event(spans: list[Any], source: Source) -> None:
+def test_every_fault_that_landed_is_an_event(spans: list[Any], source: RunSource) -> None:
     found = Counter(
         event.attributes["bench2robust.fault.type"]
         for span in spans
