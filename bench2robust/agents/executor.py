@@ -171,7 +171,7 @@ class PlanExecutor:
         """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
         content, work.receipt = open_receipt(result.content)
-        if work.receipt is not None:
+        if content != result.content:
             result = ToolResult(content, result.is_error)
         work.signal, work.landed = read_signal(result), None
         if work.signal:

@@ -195,16 +195,17 @@ class FaultMachine:
     def _open(self, name: str) -> _Tool:
         """Begin the account of a tool at its first call; only here can it become blocked."""
         spec = self._lookup(name)
-        law = self.plan.profile.law(name)
-        tool = _Tool(None, law)
-        if spec is not None and spec.faultable:
-            spec = self._known(spec)
+        tool = self._tools[name] = _Tool(None, self.plan.profile.law(name))
+        if spec is None or not spec.faultable:
+            return tool
+        tool.spec = spec = self._known(spec)
+        if self.plan.profile.schedule:
+            tool.rules = self._rules(name)
+            tool.fitting = [0] * len(tool.rules)
+        if self._undecided:
             self._decide(name)
-            rules = self._rules(name)
-            tool = _Tool(spec, law, rules, fitting=[0] * len(rules))
-            if name in self._blocked:
-                tool.refusal = self._refusal(spec)
-        self._tools[name] = tool
+        if name in self._blocked:
+            tool.refusal = self._refusal(spec)
         return tool
 
     def _known(self, spec: ToolSpec) -> ToolSpec:
@@ -214,7 +215,7 @@ class FaultMachine:
 
     def _rules(self, name: str) -> tuple[tuple[int, Rule], ...]:
         rules = self.plan.profile.schedule
-        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name)) if rules else ()
+        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name))
 
     def _scheduled(self, tool: _Tool, call: ToolCall) -> str | None:
         """Return the fault that the first rule which hits a call has for it, and count the call."""
