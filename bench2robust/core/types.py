@@ -65,7 +65,7 @@ class ToolSpec:
         fields: decision-critical fields of the result.
         faultable: False for tools that are never faulted or blocked (the transfer tool,
             user-side tools).
-        derived: ``fields`` are not known beforehand and are read off each result.
+        derived: kinds of ``fields`` of which none is given are read off each result.
         idempotent: for a write, whether sending it twice does what sending it once does; None
             where it is not known.
     """

@@ -175,11 +175,14 @@ class Episode:
 
     def outcome(self) -> Outcome:
         """Return the verdict from the live state, the executed log and what was said."""
-        if self._outcome is None or not self.ended:
-            self._outcome = self.domain.evaluate(
-                self.task, self.session, self.executed.entries, self.said, self.observed.entries
-            )
-        return self._outcome
+        if self._outcome is not None:
+            return self._outcome
+        outcome = self.domain.evaluate(
+            self.task, self.session, self.executed.entries, self.said, self.observed.entries
+        )
+        if self.ended:  # only then is it the last word
+            self._outcome = outcome
+        return outcome
 
 
 _NOTHING = ScenarioPlan("S1", frozenset(), (), "", ())

@@ -8,7 +8,7 @@ import orjson
 
 from bench2robust.agents.actions import Malformed, explain
 from bench2robust.agents.base import AsyncActions, Brief, Observation, Say, Unreadable
-from bench2robust.agents.chat.prompt import system_prompt, tools_as_text
+from bench2robust.agents.chat.prompt import result_as_text, system_prompt, tools_as_text
 from bench2robust.agents.chat.reading import read_action, written
 from bench2robust.agents.chat.window import Window
 from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
@@ -128,7 +128,7 @@ class ChatAgent:
     def _answer(self, number: int, call: ToolCall, result: ToolResult) -> Message:
         if self._native:
             return tool_result(number, call.name, result.content)
-        return plain("user", f"Result of {call.name}:\n{result.content}")
+        return plain("user", result_as_text(call.name, result.content))
 
 
 def _said(back: Observation | None) -> str:
