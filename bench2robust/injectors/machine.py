@@ -20,7 +20,7 @@ from bench2robust.core.paths import Path
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.distribution import Law
 from bench2robust.injectors.events import BLOCKED, FaultEvent
-from bench2robust.injectors.fields import fields_of_result
+from bench2robust.injectors.fields import critical_fields
 from bench2robust.injectors.kernels import Context, Corruption, Kernel, get_kernel
 from bench2robust.injectors.profile import FaultProfile
 from bench2robust.injectors.schedule import Rule
@@ -195,16 +195,17 @@ class FaultMachine:
     def _open(self, name: str) -> _Tool:
         """Begin the account of a tool at its first call; only here can it become blocked."""
         spec = self._lookup(name)
-        law = self.plan.profile.law(name)
-        tool = _Tool(None, law)
-        if spec is not None and spec.faultable:
-            spec = self._known(spec)
+        tool = self._tools[name] = _Tool(None, self.plan.profile.law(name))
+        if spec is None or not spec.faultable:
+            return tool
+        tool.spec = spec = self._known(spec)
+        if self.plan.profile.schedule:
+            tool.rules = self._rules(name)
+            tool.fitting = [0] * len(tool.rules)
+        if self._undecided:
             self._decide(name)
-            rules = self._rules(name)
-            tool = _Tool(spec, law, rules, fitting=[0] * len(rules))
-            if name in self._blocked:
-                tool.refusal = self._refusal(spec)
-        self._tools[name] = tool
+        if name in self._blocked:
+            tool.refusal = self._refusal(spec)
         return tool
 
     def _known(self, spec: ToolSpec) -> ToolSpec:
@@ -214,7 +215,7 @@ class FaultMachine:
 
     def _rules(self, name: str) -> tuple[tuple[int, Rule], ...]:
         rules = self.plan.profile.schedule
-        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name)) if rules else ()
+        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name))
 
     def _scheduled(self, tool: _Tool, call: ToolCall) -> str | None:
         """Return the fault that the first rule which hits a call has for it, and count the call."""
@@ -310,7 +311,7 @@ class FaultMachine:
         plan = self.plan
         needed = plan.needed.get(spec.name)
         if spec.derived and result is not None:
-            spec = replace(spec, fields=fields_of_result(result.content))
+            spec = replace(spec, fields=critical_fields(spec, result.content))
         return Context(spec, call, result, needed, plan.seed, plan.task_id, occasion)
 
     def _record(
