@@ -100,9 +100,18 @@ class ToolMazeDomain(Suite):
         """Return every tool; ToolMaze always offers the alternatives."""
         return self._specs
 
+    def offered(
+        self, task: Task, alternatives: bool = False, heard: int = 0
+    ) -> tuple[ToolSpec, ...]:
+        """Return the tools of the task's own paths, and those that it lists as alternatives."""
+        case = self.cases[task.id]
+        names = {trace.call.name for path in case.clean.paths for trace in path}
+        names.update(case.clean.alternatives, (GIVE_UP.name,))
+        return tuple(spec for spec in self._specs if spec.name in names)
+
     def session(self, task: Task, alternatives: bool = False) -> GuardedSession:
         """Return a session that answers from the task's own recording."""
-        return GuardedSession(_Desk(self._specs, self._outputs[task.id]))
+        return GuardedSession(_Desk(self.offered(task), self._outputs[task.id]))
 
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Yield the recorded reads whose arguments stand in ``known``."""
