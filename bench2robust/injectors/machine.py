@@ -192,31 +192,6 @@ class FaultMachine:
     def _open(self, name: str) -> _Tool:
         """Begin the account of a tool at its first call; only here can it become blocked."""
         spec = self._lookup(name)
-<<<<<<< HEAD
-        tool = self._tools[name] = _Tool(None, self.plan.profile.law(name))
-        if spec is None or not spec.faultable:
-            return tool
-        tool.spec = spec = self._known(spec)
-        if self.plan.profile.schedule:
-            tool.rules = self._rules(name)
-            tool.fitting = [0] * len(tool.rules)
-        if self._undecided:
-            self._decide(name)
-        if name in self._blocked:
-            tool.refusal = self._refusal(spec)
-        return tool
-
-    def _known(self, spec: ToolSpec) -> ToolSpec:
-        """Return a tool with the decision-critical fields that the profile writes down."""
-        fields = self.plan.profile.fields.get(spec.name)
-        return spec if fields is None else replace(spec, fields=fields.patterns, derived=False)
-
-    def _rules(self, name: str) -> tuple[tuple[int, Rule], ...]:
-        rules = self.plan.profile.schedule
-        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name))
-
-    def _scheduled(self, tool: _Tool, call: ToolCall) -> str | None:
-=======
         law = self.plan.profile.law(name)
         tool = _Tool(None, law)
         if spec is not None and spec.faultable:
@@ -229,7 +204,6 @@ class FaultMachine:
         return tool
 
     def _scheduled(self, law: Law, fitting: list[int], call: ToolCall) -> str | None:
->>>>>>> seam
         """Return the fault that the first rule which hits a call has for it, and count the call."""
         plan, found = self.plan, None
         for at, (position, rule) in enumerate(law.rules):

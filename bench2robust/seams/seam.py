@@ -168,14 +168,12 @@ class Seam:
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
-<<<<<<< HEAD
-        if recorder is not None and not self.calls:
+        if recorder is None:
+            return
+        atexit.unregister(self.close)
+        if not self.calls:
             recorder.discard()
-        elif recorder is not None:
-=======
-        if recorder is not None:
-            atexit.unregister(self.close)
->>>>>>> seam
+        else:
             recorder.close(
                 episode_record(
                     recorder.rows(),
