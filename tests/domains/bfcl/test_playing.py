@@ -105,7 +105,7 @@ def test_certificates_of_each_scenario(bfcl: BfclDomain) -> None:
 
 @pytest.fixture
 def env(bfcl: BfclDomain) -> Iterator[gym.Env[dict[str, object], str]]:
-    made = gym.make("Bench2Robust-BFCL", split="test", faults="none", max_steps=60)
+    made = gym.make("Bench2Robust-BFCL", faults="none")
     yield made
     made.close()
 
@@ -115,7 +115,7 @@ def test_check_env(bfcl: BfclDomain) -> None:
         {"faults": "none"},
         {"faults": "paper", "scenario": "S2", "alternatives": True},
     ):
-        made = gym.make("Bench2Robust-BFCL", split="test", **arguments)
+        made = gym.make("Bench2Robust-BFCL", **arguments)
         check_env(made.unwrapped, skip_render_check=True)
         made.close()
 
