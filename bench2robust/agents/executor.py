@@ -87,7 +87,8 @@ class PlanExecutor:
             self._refusals.append(refusal)
             self._skip(step)
             return True
-        yield from self._prepare(step)
+        if step.told or step.writes:
+            yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
 
     def _skip(self, step: Step) -> None:
@@ -114,7 +115,8 @@ class PlanExecutor:
         """Have the user tell what only the user knows, and confirm before the first write."""
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
-        while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
+        told = step.told
+        while self._consulted < _CONSULTATIONS and not all(map(self._told.__contains__, told)):
             yield from self._consult(CONSULT)
 
     def _writes(self, tool: str) -> bool:
@@ -218,31 +220,30 @@ class PlanExecutor:
             move = again
 
     def _situation(self, work: Work) -> Situation:
-        step = work.step
+        step, untried, source = work.step, work.untried, work.source
+        # In the order of the fields: named ones would take twice as long, once for each call.
         return Situation(
-            writes=step.writes,
-            signal=work.signal,
-            failures=work.failures,
-            fetches=work.clean,
-            alternatives=len(work.untried),
-            switched=work.source.switched,
-            missing=work.missing,
-            agreeing=self._agreeing(work),
-            landed=work.landed,
-            matters=step.critical,
-            steps_left=self._steps_left,
-            steps_needed=len(self._plan.steps) - len(self._results) + (not self._consulted),
-            last=work.last,
-            tool=work.source.calls[work.position].name,
-            wanted=work.call.name,
-            target=work.untried[0].target if work.untried else "",
-            receipt=work.receipt is not None,
-            listed=work.listed,
+            step.writes,
+            work.signal,
+            work.failures,
+            work.clean,
+            len(untried),
+            source.switched,
+            work.missing,
+            self._agreeing(work) if len(work.fetches) > 1 else len(work.fetches),
+            work.landed,
+            step.critical,
+            self._steps_left,
+            len(self._plan.steps) - len(self._results) + (not self._consulted),
+            work.last,
+            source.calls[work.position].name,
+            work.call.name,
+            untried[0].target if untried else "",
+            work.receipt is not None,
+            work.receipt is not None and work.listed,
         )
 
     def _agreeing(self, work: Work) -> int:
-        if len(work.fetches) < 2:
-            return len(work.fetches)
         return max(Counter(self._keys(work)).values())
 
     def _keys(self, work: Work) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from bench2robust.core.faults import OBSERVABLE, ObservableFault
@@ -32,9 +33,12 @@ def read_signal(result: ToolResult) -> Signal:
     An error that names none of the usual infrastructure failures is ``refused`` if it reads like a
     tool's own message (it starts with ``Error:``), else ``malformed_response``.
     """
-    if not result.is_error:
-        return ""
-    text = result.content[:400]
+    return _read(result.content[:400]) if result.is_error else ""
+
+
+@lru_cache(maxsize=2048)
+def _read(text: str) -> Signal:
+    # Most failures are of a few fixed texts, hence the cache.
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
             return kind

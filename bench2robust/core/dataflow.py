@@ -104,6 +104,8 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
     Raises:
         MissingValueError: a reference leads nowhere, or to an empty value.
     """
+    if isinstance(value, str):  # as most are
+        return value
     if isinstance(value, Reference):
         found = get(results[value.step], value.path) if value.step < len(results) else MISSING
         if found is MISSING or found in ("", [], {}):

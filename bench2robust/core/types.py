@@ -65,6 +65,7 @@ class ToolSpec:
         fields: decision-critical fields of the result.
         faultable: False for tools that are never faulted or blocked (the transfer tool,
             user-side tools).
+        derived: ``fields`` are not known beforehand and are read off each result.
     """
 
     name: str
@@ -73,6 +74,7 @@ class ToolSpec:
     kind: ToolKind
     fields: ResultFields = ResultFields()
     faultable: bool = True
+    derived: bool = False
 
     def openai(self) -> dict[str, Any]:
         """Return the tool as an entry of the OpenAI ``tools`` list."""

@@ -6,7 +6,10 @@ latencies of real calls live in a sidecar file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
+
+from bench2robust.core.types import Scenario
 
 __all__ = [
     "SCHEMA_VERSION",
@@ -19,9 +22,11 @@ __all__ = [
     "ReceiptRow",
     "RecordKey",
     "ReviewerUse",
+    "SeamUse",
     "SilentRow",
     "SimulatorUse",
     "Status",
+    "blank_record",
     "record_key",
     "simulator_flags",
 ]
@@ -178,6 +183,19 @@ class LoopRow(TypedDict):
     """The next tool call closed a loop too."""
 
 
+class SeamUse(TypedDict):
+    """How an episode was recorded between an agent and tools of somebody else's."""
+
+    faults: dict[str, Any]
+    """The fault profile, field by field."""
+    lost: int
+    """Calls that were begun and had no result: cancelled, or their tool broke down."""
+    receipts: int
+    loops: int
+    redacted: int
+    """Values that were taken out because they looked like secrets."""
+
+
 class EpisodeRecord(TypedDict):
     """One episode.
 
@@ -250,6 +268,66 @@ class EpisodeRecord(TypedDict):
     """Only of episodes whose calls are reviewed."""
     loops: NotRequired[list[LoopRow]]
     """Only of episodes with a loop guard."""
+    seam: NotRequired[SeamUse]
+    """Only of episodes that were recorded at a seam."""
+
+
+def blank_record(
+    agent: str,
+    mode: str,
+    task: str,
+    seed: int,
+    *,
+    intent: str = "",
+    flags: Sequence[str] = (),
+    scenario: Scenario | None = None,
+    required: int = 0,
+    gold_transfer: bool = False,
+    status: Status = "infra_error",
+    reason: str = "",
+) -> EpisodeRecord:
+    """Return the record of an episode in which nothing happened."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "agent": agent,
+        "mode": mode,
+        "task": task,
+        "seed": seed,
+        "intent": intent,
+        "flags": list(flags),
+        "scenario": scenario,
+        "realized": None,
+        "blocked": [],
+        "classes": [],
+        "side": "",
+        "status": status,
+        "reason": reason,
+        "success": False,
+        "state": False,
+        "communicated": False,
+        "matched": 0,
+        "required": required,
+        "reward": 0.0,
+        "steps": 0,
+        "calls": 0,
+        "faultable_calls": 0,
+        "ended": "",
+        "transferred": False,
+        "gold_transfer": gold_transfer,
+        "viable_unused": False,
+        "abstained": False,
+        "claims_success": False,
+        "duplicate_attempts": 0,
+        "duplicate_effects": 0,
+        "looked_first": 0,
+        "false_claims": False,
+        "rate_limit_violations": 0,
+        "sim_seconds": 0.0,
+        "tokens": None,
+        "cost": None,
+        "faults": [],
+        "events": [],
+    }
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:

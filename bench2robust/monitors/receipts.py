@@ -35,6 +35,8 @@ __all__ = [
     "encode",
     "hide_values",
     "open_receipt",
+    "receipt",
+    "receipt_text",
     "with_verification",
 ]
 
@@ -99,17 +101,32 @@ def encode(
         raise UnknownNameError("receipt envelope", envelope, ENVELOPES)
     if envelope == "text":
         return f"{raw}{_MARK}{_advice(tool, violations[0], wording)}"
-    receipt: dict[str, Any] = {"status": "inconsistent"}
+    return _beside(raw, _CONTRACT, receipt(envelope, tool, violations, recovery))
+
+
+def receipt(
+    envelope: Envelope, tool: str, violations: Sequence[Violation], recovery: Sequence[str]
+) -> dict[str, Json]:
+    """Return a receipt alone, as a JSON object; that of ``text`` is that of ``v2``."""
+    found: dict[str, Any] = {"status": "inconsistent"}
     if envelope == "v1":
         shown = violations[:_MOST_VIOLATIONS]
-        receipt["violations"] = [{"code": v.code, "detail": brief(v.detail)} for v in shown]
-    elif envelope == "v2":
-        receipt["violation"] = _witness(tool, violations[0])
+        found["violations"] = [{"code": v.code, "detail": brief(v.detail)} for v in shown]
+    elif envelope in ("v2", "text"):
+        found["violation"] = _witness(tool, violations[0])
     else:
-        receipt["violation"] = {"property": "generic_caution", "message": CAUTION}
+        found["violation"] = {"property": "generic_caution", "message": CAUTION}
     if envelope != "stripped":
-        receipt["admissible_recovery_tools"] = list(recovery)
-    return _beside(raw, _CONTRACT, receipt)
+        found["admissible_recovery_tools"] = list(recovery)
+    return found
+
+
+def receipt_text(
+    envelope: Envelope, tool: str, violations: Sequence[Violation], wording: Wording
+) -> str:
+    """Return a receipt alone, as a text to stand after a result."""
+    generic = envelope in ("generic", "stripped")
+    return f"{_MARK.lstrip()}{CAUTION if generic else _advice(tool, violations[0], wording)}"
 
 
 def with_verification(raw: str, tool: str, verification: str) -> str:
