@@ -170,19 +170,6 @@ class MonitorUse(TypedDict):
     silent: list[SilentRow]
 
 
-class LoopRow(TypedDict):
-    """A loop that the agent was told of."""
-
-    step: int
-    """Position of the call that closed it among the episode's tool calls."""
-    tool: str
-    kind: Literal["repeat", "cycle"]
-    size: int
-    """How often the call was made, or how many calls the round has."""
-    again: bool
-    """The next tool call closed a loop too."""
-
-
 class SeamUse(TypedDict):
     """How an episode was recorded between an agent and tools of somebody else's."""
 
@@ -194,6 +181,19 @@ class SeamUse(TypedDict):
     loops: int
     redacted: int
     """Values that were taken out because they looked like secrets."""
+
+
+class LoopRow(TypedDict):
+    """A loop that the agent was told of."""
+
+    step: int
+    """Position of the call that closed it among the episode's tool calls."""
+    tool: str
+    kind: Literal["repeat", "cycle"]
+    size: int
+    """How often the call was made, or how many calls the round has."""
+    again: bool
+    """The next tool call closed a loop too."""
 
 
 class EpisodeRecord(TypedDict):
@@ -266,10 +266,10 @@ class EpisodeRecord(TypedDict):
     """Only of episodes with a monitor."""
     reviewer: NotRequired[ReviewerUse]
     """Only of episodes whose calls are reviewed."""
-    loops: NotRequired[list[LoopRow]]
-    """Only of episodes with a loop guard."""
     seam: NotRequired[SeamUse]
     """Only of episodes that were recorded at a seam."""
+    loops: NotRequired[list[LoopRow]]
+    """Only of episodes with a loop guard."""
 
 
 def blank_record(

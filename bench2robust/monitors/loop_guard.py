@@ -19,7 +19,7 @@ from bench2robust.core.types import ToolCall, ToolResult
 
 __all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule", "without_advice"]
 
-_GAP, _MARK = "\n\n", "[LOOP ADVISORY] "
+_MARK = "[LOOP ADVISORY] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ def _key(call: ToolCall, content: str) -> bytes:
 
 def advise(result: ToolResult, loop: Loop) -> ToolResult:
     """Return a result with a nonbinding word on the loop after it; the raw text is kept."""
-    return ToolResult(f"{result.content}{_GAP}{loop.advice()}", result.is_error)
+    return ToolResult(f"{result.content}\n\n{loop.advice()}", result.is_error)
 
 
 def without_advice(content: str) -> str:
     """Return a result without the word that :func:`advise` put after it."""
-    at = content.rfind(_GAP + _MARK)
+    at = content.rfind(f"\n\n{_MARK}")
     return content if at < 0 else content[:at]
 
 

@@ -8,6 +8,7 @@ of the wrappers of an environment: the same machine of faults, monitor and loop 
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -96,6 +97,8 @@ class Seam:
         self._lock = Lock()
         rules = Redaction(redact)
         self._recorder = Recorder(Path(record), rules) if record is not None else None
+        if self._recorder is not None:
+            atexit.register(self.close)  # who forgets to close it has a record all the same
         self.learn(tools)
 
     @property
@@ -156,6 +159,8 @@ class Seam:
     def close(self, success: bool | None = None, agent: str = "agent") -> None:
         """End the episode: with ``record``, write it down. Closing again does nothing.
 
+        An episode without a call is none, and is not written.
+
         Args:
             success: whether the task succeeded; None if nobody says so, and then nothing counts
                 the episode as a failure.
@@ -163,7 +168,12 @@ class Seam:
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
-        if recorder is not None:
+        if recorder is None:
+            return
+        atexit.unregister(self.close)
+        if not self.calls:
+            recorder.discard()
+        else:
             recorder.close(
                 episode_record(
                     recorder.rows(),
