@@ -19,6 +19,7 @@ import pytest
 
 from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.types import ToolCall
+from bench2robust.domains import get_domain
 from bench2robust.domains.appworld import AppWorldDomain, load_appworld
 from bench2robust.domains.appworld.server import Server
 from bench2robust.domains.conformance import CLAUSES
@@ -127,7 +128,8 @@ def test_scripted_agents_play_the_real_server(settings: Path, tmp_path: Path) ->
         "seeds": 4,
         "out": str(tmp_path / "run"),
     }
-    result = run(make_job(EvalConfig.read(values)))
+    config = EvalConfig.read(values)
+    result = run(make_job(config, get_domain("appworld", config.data)))
     records = list(read_records(result.folder))
     assert {r.status for r in records} == {"ok"} and len(records) == 16
     passed = {(r.agent, r.mode): 0 for r in records}
