@@ -16,10 +16,10 @@ from bench2robust.agents.signals import read_signal
 from bench2robust.agents.work import Source, Work, lacks
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
-from bench2robust.core.domain import user_tools
+from bench2robust.core.domain import offered_tools, user_tools
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
-from bench2robust.core.solvability import analyse, paths_from, specs_of
+from bench2robust.core.solvability import analyse, paths_from
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.pointers import pointer
 from bench2robust.monitors.receipts import Receipt, open_receipt
@@ -32,6 +32,8 @@ Driven: TypeAlias = Generator["Action | Situation", "Observation | Move", T]
 CONSULT = (
     "Could you share all the details that I need, and confirm that you would like me to proceed?"
 )
+NEXT = "What would you like next?"
+"""Said to a user with several requests, to hear the next one."""
 SUCCESS = "Everything you asked for has been done."
 FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
@@ -55,7 +57,9 @@ class PlanExecutor:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
-        self._specs = specs_of(domain, brief.alternatives)
+        self._requests = len(brief.task.user.turns)
+        offered = offered_tools(domain, brief.task, brief.alternatives, self._requests)
+        self._specs = {spec.name: spec for spec in offered}
         self._by_user = {spec.name for spec in user_tools(domain)}
         self._alternatives = brief.alternatives
         self._honest = honest
@@ -66,6 +70,7 @@ class PlanExecutor:
         self._knowledge = Knowledge([brief.opening])
         self._told = brief.opening.lower()
         self._consulted = 0
+        self._heard = 0
         self._down: set[str] = set()
         self._refusals: list[str] = []
         self._unfinished = False
@@ -92,7 +97,8 @@ class PlanExecutor:
         if step.call.name in self._by_user:
             yield from self._ask_for(ToolCall(step.call.name, arguments))
             return True
-        yield from self._prepare(step)
+        if step.told or step.writes or step.turn:
+            yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
 
     def _ask_for(self, call: ToolCall) -> Driven[None]:
@@ -123,10 +129,18 @@ class PlanExecutor:
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
+        if self._requests:
+            return (yield from self._hear_until(step.turn))
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
-        while self._consulted < _CONSULTATIONS and any(t not in self._told for t in step.told):
+        told = step.told
+        while self._consulted < _CONSULTATIONS and not all(map(self._told.__contains__, told)):
             yield from self._consult(CONSULT)
+
+    def _hear_until(self, turn: int) -> Driven[None]:
+        """Hear a user with several requests, who says the next one to whatever is said."""
+        while self._heard < turn:
+            yield from self._consult(NEXT)
 
     def _writes(self, tool: str) -> bool:
         spec = self._specs.get(tool)
@@ -134,6 +148,7 @@ class PlanExecutor:
 
     def _consult(self, question: str) -> Driven[None]:
         self._consulted += 1
+        self._heard += 1
         reply = yield from self._act(Say(question))
         assert isinstance(reply, str)
         self._knowledge.told.append(reply)
@@ -180,7 +195,7 @@ class PlanExecutor:
         """Note what the current call brought, and read the source's result if it was the last."""
         work.tried_again |= bool(work.signal)
         content, work.receipt = open_receipt(result.content)
-        if work.receipt is not None:
+        if content != result.content:
             result = ToolResult(content, result.is_error)
         work.signal, work.landed = read_signal(result), None
         if work.signal:
@@ -229,31 +244,33 @@ class PlanExecutor:
             move = again
 
     def _situation(self, work: Work) -> Situation:
-        step = work.step
+        step, untried, source = work.step, work.untried, work.source
+        # In the order of the fields: named ones would take twice as long, once for each call.
         return Situation(
-            writes=step.writes,
-            signal=work.signal,
-            failures=work.failures,
-            fetches=work.clean,
-            alternatives=len(work.untried),
-            switched=work.source.switched,
-            missing=work.missing,
-            agreeing=self._agreeing(work),
-            landed=work.landed,
-            matters=step.critical,
-            steps_left=self._steps_left,
-            steps_needed=len(self._plan.steps) - len(self._results) + (not self._consulted),
-            last=work.last,
-            tool=work.source.calls[work.position].name,
-            wanted=work.call.name,
-            target=work.untried[0].target if work.untried else "",
-            receipt=work.receipt is not None,
-            listed=work.listed,
+            step.writes,
+            work.signal,
+            work.failures,
+            work.clean,
+            len(untried),
+            source.switched,
+            work.missing,
+            self._agreeing(work) if len(work.fetches) > 1 else len(work.fetches),
+            work.landed,
+            step.critical,
+            self._steps_left,
+            len(self._plan.steps) - len(self._results) + self._talks_left(),
+            work.last,
+            source.calls[work.position].name,
+            work.call.name,
+            untried[0].target if untried else "",
+            work.receipt is not None,
+            work.receipt is not None and work.listed,
         )
 
+    def _talks_left(self) -> int:
+        return self._requests - self._heard if self._requests else int(not self._consulted)
+
     def _agreeing(self, work: Work) -> int:
-        if len(work.fetches) < 2:
-            return len(work.fetches)
         return max(Counter(self._keys(work)).values())
 
     def _keys(self, work: Work) -> list[str]:
@@ -341,6 +358,7 @@ class PlanExecutor:
 
     def _close(self) -> Driven[None]:
         """Tell the user the outcome until the user is content."""
+        yield from self._hear_until(self._requests)
         parts = list(self._refusals)
         for output in self._plan.outputs:
             try:

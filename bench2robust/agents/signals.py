@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from bench2robust.core.faults import OBSERVABLE, ObservableFault
@@ -26,15 +27,25 @@ _PATTERNS: tuple[tuple[ObservableFault, re.Pattern[str]], ...] = (
 )
 
 
+_OWN = ('{"error":', "Error during execution:")
+"""How the error of a tool that answered begins, where no transport could have written it."""
+
+
 def read_signal(result: ToolResult) -> Signal:
     """Return what went wrong according to the result's own text.
 
     An error that names none of the usual infrastructure failures is ``refused`` if it reads like a
-    tool's own message (it starts with ``Error:``), else ``malformed_response``.
+    tool's own message (it starts with ``Error:``, ``Error during execution:`` or ``{"error":``),
+    else ``malformed_response``.
     """
-    if not result.is_error:
-        return ""
-    text = result.content[:400]
+    return _read(result.content[:400]) if result.is_error else ""
+
+
+@lru_cache(maxsize=2048)
+def _read(text: str) -> Signal:
+    # Most failures are of a few fixed texts, hence the cache.
+    if text.startswith(_OWN):
+        return "refused"
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
             return kind

@@ -56,8 +56,9 @@ class Work:
     @property
     def missing(self) -> bool:
         """Whether a needed value is lacking; after a failed read nothing has come back yet."""
-        answered = self.step.writes or not self.signal
-        return self.last and not self.fetches and bool(self.step.needed) and answered
+        if self.fetches or not self.step.needed:
+            return False
+        return self.last and (self.step.writes or not self.signal)
 
     @property
     def listed(self) -> bool:
@@ -91,4 +92,7 @@ class Work:
 
 def lacks(answer: Json, needed: Sequence[Path]) -> bool:
     """Say whether a needed value is absent or empty in an answer."""
-    return any(get(answer, path) in _EMPTY for path in needed)
+    for path in needed:  # noqa: SIM110 (a generator would cost a microsecond more, once a call)
+        if get(answer, path) in _EMPTY:
+            return True
+    return False

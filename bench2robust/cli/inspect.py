@@ -1,4 +1,4 @@
-"""``bench2robust tasks``, ``faults`` and ``domains``: what there is."""
+"""``bench2robust tasks`` and ``domains``: what there is."""
 
 from __future__ import annotations
 
@@ -11,88 +11,69 @@ from bench2robust.cli.options import DataOption, DomainOption
 from bench2robust.cli.show import print_tables
 from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
+from bench2robust.core.errors import UsageError
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.domains import domain_names, get_domain
+from bench2robust.domains.conformance import examine
 from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 from bench2robust.evaluation.table import Table
-from bench2robust.injectors.describe import describe
-from bench2robust.injectors.profiles import load_profile, profile_names
 
-__all__ = ["domains", "faults", "tasks"]
+__all__ = ["domains", "tasks"]
 
 
-def domains() -> None:
-    """List the domains, with their tasks and tools."""
-    rows = []
+def domains(
+    check: Annotated[
+        str | None, typer.Option(help="Check one domain against the conformance suite.")
+    ] = None,
+    data: DataOption = None,
+) -> None:
+    """List the domains, with their tasks and tools, or check whether one keeps its promises.
+
+    The check ends with exit code 1 if a clause is broken. For example:
+
+    * `bench2robust domains`
+    * `bench2robust domains --check retail`
+    """
+    if check is not None:
+        _conformance(check, data)
+        return
+    if data is not None:
+        raise UsageError("--data goes with --check: `bench2robust domains --check NAME --data …`.")
+    rows, absent = [], []
     for name in domain_names():
-        domain = get_domain(name)
-        splits = Counter(task.split for task in domain.tasks())
-        rows.append(
-            (
-                name,
-                str(sum(splits.values())),
-                ", ".join(f"{n} {split}" for split, n in sorted(splits.items())),
-                f"{len(domain.tools())} + {len(domain.tools(True)) - len(domain.tools())}",
-                ", ".join(c.name for c in domain.classes),
-                domain.digest[:12],
-            )
-        )
+        try:
+            rows.append(_domain_row(name, get_domain(name)))
+        except UsageError as error:  # such as a package that is not installed
+            absent.append(f"{name}: {error}")
     columns = ("Domain", "Tasks", "Splits", "Tools + alternatives", "Fallback classes", "Digest")
     print_tables([Table("domains", "Domains and their built-in suites", columns, tuple(rows))])
+    for note in absent:
+        print(f"not available: {note}")
 
 
-def faults(
-    profile: Annotated[
-        str | None, typer.Argument(help="Show one profile: a name or a YAML file.")
-    ] = None,
-) -> None:
-    """List the fault profiles, or the faults of one with an example of each.
-
-    For example:
-
-    * `bench2robust faults`
-    * `bench2robust faults paper`
-    """
-    print_tables([_profiles() if profile is None else _profile(profile)])
-
-
-def _profiles() -> Table:
-    profiles = [load_profile(name) for name in profile_names()]
-    rows = tuple(
-        (
-            p.name,
-            f"{p.clean:g}",
-            str(p.budget),
-            str(p.max_consecutive),
-            ", ".join(f"{kind} {share:g}" for kind, share in p.probabilities.items()),
-        )
-        for p in profiles
+def _domain_row(name: str, domain: Domain) -> tuple[str, ...]:
+    splits = Counter(task.split for task in domain.tasks())
+    stock = len(domain.tools())
+    return (
+        name,
+        str(sum(splits.values())),
+        ", ".join(f"{n} {split}" for split, n in sorted(splits.items())),
+        f"{stock} + {len(domain.tools(True)) - stock}",
+        ", ".join(c.name for c in domain.classes),
+        domain.digest[:12],
     )
-    columns = ("Profile", "P(clean)", "Budget B", "K_max", "P(ν)")
-    note = "bench2robust faults NAME shows what each does; --set faults.clean=0.8 changes one."
-    return Table("profiles", "Fault profiles", columns, rows, note)
 
 
-def _profile(source: str) -> Table:
-    profile = load_profile(source)
-    rows = tuple(
-        (
-            row.type,
-            f"{row.probability:g}",
-            "explicit" if row.observable else "silent",
-            row.commit,
-            row.summary,
-            row.example,
-        )
-        for row in describe(profile)
-    )
-    columns = ("Fault", "P(ν)", "Signal", "A write is", "What it does", "Example")
-    title = (
-        f"Profile {profile.name}: P(clean)={profile.clean:g}, at most {profile.budget} faults an "
-        f"episode and {profile.max_consecutive} in a row on one tool"
-    )
-    return Table("profile", title, columns, rows)
+def _conformance(name: str, data: str | None) -> None:
+    verdicts = examine(get_domain(name, data))
+    rows = tuple((v.clause, str(v.checks), str(v.broken), v.asks) for v in verdicts)
+    columns = ("Clause", "Checks", "Broken", "What it asks")
+    print_tables([Table("conformance", f"Conformance of {name}", columns, rows)])
+    breaches = [f"{v.clause}: {text}" for v in verdicts for text in v.breaches]
+    print("\n".join(breaches or [f"{name} keeps all {len(verdicts)} clauses."]))
+    if breaches:
+        raise typer.Exit(1)
 
 
 def tasks(

@@ -9,7 +9,15 @@ from bench2robust.core.backend import LogEntry, ToolBackend
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 
-__all__ = ["Domain", "Outcome", "Session", "UserSide", "user_side", "user_tools"]
+__all__ = [
+    "Domain",
+    "Outcome",
+    "Session",
+    "UserSide",
+    "offered_tools",
+    "user_side",
+    "user_tools",
+]
 
 
 class Session(ToolBackend, Protocol):
@@ -58,7 +66,8 @@ class Domain(Protocol):
     Domains are compared by identity, so that what is worked out about one can be kept.
 
     A domain whose users have tools of their own has, besides, an attribute ``user_tools`` with
-    their specifications (see :func:`user_tools`), and sessions that are a :class:`UserSide`.
+    their specifications (see :func:`user_tools`), and sessions that are a :class:`UserSide`. One
+    whose tasks offer some of its tools only has a method ``offered`` (see :func:`offered_tools`).
     """
 
     def __hash__(self) -> int:
@@ -95,19 +104,26 @@ class Domain(Protocol):
         """Return one task. Raises ``UnknownNameError`` with the nearest ids."""
 
     def tools(self, alternatives: bool = False) -> tuple[ToolSpec, ...]:
-        """Return the tool specifications, with the alternative tools if asked."""
+        """Return every tool specification, with the alternative tools if asked."""
 
     def session(self, task: Task, alternatives: bool = False) -> Session:
         """Return a fresh session at the task's start."""
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge a finished episode from its live state and executed log, and from what was said.
 
         Args:
             executed: the executed log: what really ran.
             said: what the agent told the user, in order.
+            observed: the observed log: what the agent saw; None where it saw what ran. It tells
+                what the agent was informed of, and nothing about the state.
         """
 
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
@@ -121,6 +137,21 @@ def user_tools(domain: Domain) -> tuple[ToolSpec, ...]:
     """Return the tools that the user has; empty for most domains."""
     found: tuple[ToolSpec, ...] = getattr(domain, "user_tools", ())
     return found
+
+
+def offered_tools(
+    domain: Domain, task: Task, alternatives: bool = False, heard: int = 0
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that an agent is shown on a task: for most domains all of them.
+
+    Args:
+        heard: how many replies the user has given: further tools may come with one.
+    """
+    of_task = getattr(domain, "offered", None)
+    if of_task is None:
+        return domain.tools(alternatives)
+    offered: tuple[ToolSpec, ...] = of_task(task, alternatives, heard)
+    return offered
 
 
 def user_side(domain: Domain, session: Session) -> UserSide | None:

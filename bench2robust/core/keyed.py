@@ -21,8 +21,11 @@ _FRESH = blake2b(digest_size=8)  # a copy costs half of what a new object with a
 
 
 def _bytes(parts: tuple[str | int, ...]) -> bytes:
+    try:
+        text = "".join(map(_TEXTS.__getitem__, parts))
+    except KeyError:
+        text = "".join(map(_text, parts))
     # surrogatepass lets any string that an agent can produce be part of a key.
-    text = "".join([_TEXTS.get(part) or _text(part) for part in parts])
     return text.encode("utf-8", "surrogatepass")
 
 

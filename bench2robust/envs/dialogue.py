@@ -13,8 +13,10 @@ from bench2robust.agents.actions import Calls, Malformed, decode_action, explain
 from bench2robust.agents.base import Say
 from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.canonical import MAX_TEXT
+from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.reward import partial_credit
+from bench2robust.core.types import ToolSpec
 from bench2robust.domains import get_domain
 from bench2robust.envs.alignment import align
 from bench2robust.envs.credit import credited
@@ -139,8 +141,10 @@ class DialogueEnv(NotCopied, gym.Env[Observation, str]):
         )
         self.action_space = Utf8Text()
         self._policy = system_text(domain.policy, memory_text(memory, domain, alternatives))
-        self._tools_text = orjson.dumps([spec.openai() for spec in domain.tools(alternatives)])
+        self._offered: tuple[ToolSpec, ...] = ()
+        self._tools_text = b""
         self._tools: list[dict[str, Any]] = []
+        self._heard = 0
         self._messages: list[Message] = []
         self._episode: Episode | None = None
 
@@ -159,6 +163,8 @@ class DialogueEnv(NotCopied, gym.Env[Observation, str]):
         self._episode = self._lottery.draw(self.np_random, seed, options)
         opening = self._episode.opening
         self._messages = [plain("system", self._policy), plain("user", opening)]
+        self._heard = 0
+        self._offer()
         self._restore_tools()
         return self._observation(opening, Source.USER), self._info()
 
@@ -192,6 +198,14 @@ class DialogueEnv(NotCopied, gym.Env[Observation, str]):
     def _info(self) -> Info:
         return {"messages": list(self._messages), "tools": self._tools}
 
+    def _offer(self) -> None:
+        """Take up the tools that are offered by now."""
+        at = self.episode
+        offered = offered_tools(at.domain, at.task, at.settings.alternatives, self._heard)
+        if offered is not self._offered:
+            self._offered = offered
+            self._tools_text = orjson.dumps([spec.openai() for spec in offered])
+
     def _restore_tools(self) -> None:
         """Undo what was done to the tools of an earlier info."""
         # Writing them takes a quarter of the time of reading them, which is more than a reset has.
@@ -207,12 +221,21 @@ class DialogueEnv(NotCopied, gym.Env[Observation, str]):
         if isinstance(decoded, Say):
             reply = self.episode.say(decoded.text)
             self._messages += (plain("assistant", decoded.text), plain("user", reply))
+            self._hear()
             return reply, Source.USER
         if isinstance(decoded, Malformed):
             answer = self.episode.skip(action, explain(decoded))
             self._messages += (plain("assistant", action), plain("user", answer))
             return answer, Source.ERROR
         return self._call(decoded)
+
+    def _hear(self) -> None:
+        """Note a reply of the user's: further tools may come with it."""
+        self._heard += 1
+        before = self._offered
+        self._offer()
+        if self._offered is not before:
+            self._restore_tools()
 
     def _call(self, calls: Calls) -> tuple[str, Source]:
         episode = self.episode

@@ -20,9 +20,10 @@ from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
 from bench2robust.evaluation.honesty import wrong_values_used
+from bench2robust.evaluation.loops import loop_rows
 from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
 from bench2robust.evaluation.receipt_rows import monitor_use
-from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord, FaultRow, Status
+from bench2robust.evaluation.record import EpisodeRecord, FaultRow, Status, blank_record
 from bench2robust.injectors.events import BLOCKED, FaultEvent
 
 __all__ = ["RecordBuilder"]
@@ -95,6 +96,8 @@ class RecordBuilder:
         )
         if episode.monitor is not None:
             record["monitor"] = monitor_use(episode, seen.aligned)
+        if episode.guard is not None:
+            record["loops"] = loop_rows(episode.guard.loops)
         return record
 
     def unplayed(
@@ -108,47 +111,19 @@ class RecordBuilder:
         reason: str = "",
     ) -> EpisodeRecord:
         """Return the record of a cell that was not played, or whose episode broke down."""
-        return {
-            "schema": SCHEMA_VERSION,
-            "agent": agent,
-            "mode": mode,
-            "task": task.id,
-            "seed": seed,
-            "intent": task.intent,
-            "flags": list(task.flags),
-            "scenario": scenario,
-            "realized": None,
-            "blocked": [],
-            "classes": [],
-            "side": "",
-            "status": status,
-            "reason": reason,
-            "success": False,
-            "state": False,
-            "communicated": False,
-            "matched": 0,
-            "required": len(task.actions),
-            "reward": 0.0,
-            "steps": 0,
-            "calls": 0,
-            "faultable_calls": 0,
-            "ended": "",
-            "transferred": False,
-            "gold_transfer": any(c.name == self._domain.transfer_tool for c in task.actions),
-            "viable_unused": False,
-            "abstained": False,
-            "claims_success": False,
-            "duplicate_attempts": 0,
-            "duplicate_effects": 0,
-            "looked_first": 0,
-            "false_claims": False,
-            "rate_limit_violations": 0,
-            "sim_seconds": 0.0,
-            "tokens": None,
-            "cost": None,
-            "faults": [],
-            "events": [],
-        }
+        return blank_record(
+            agent,
+            mode,
+            task.id,
+            seed,
+            intent=task.intent,
+            flags=task.flags,
+            scenario=scenario,
+            required=len(task.actions),
+            gold_transfer=any(c.name == self._domain.transfer_tool for c in task.actions),
+            status=status,
+            reason=reason,
+        )
 
     def _viable_unused(self, seen: _Reading) -> bool:
         episode = seen.episode

@@ -12,10 +12,10 @@ from typing import NamedTuple
 from bench2robust.core.backend import LogEntry
 from bench2robust.envs.episode import Turn
 from bench2robust.injectors.events import FaultEvent
+from bench2robust.injectors.machine import CALL_SECONDS
 
 __all__ = ["CALL_SECONDS", "REPLY_SECONDS", "Clock", "simulate"]
 
-CALL_SECONDS = 1.0
 REPLY_SECONDS = 5.0
 
 

@@ -6,21 +6,27 @@ latencies of real calls live in a sidecar file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, NotRequired, TypedDict
+
+from bench2robust.core.types import Scenario
 
 __all__ = [
     "SCHEMA_VERSION",
     "AfterReceipt",
     "EpisodeRecord",
     "FaultRow",
+    "LoopRow",
     "ModelUse",
     "MonitorUse",
     "ReceiptRow",
     "RecordKey",
     "ReviewerUse",
+    "SeamUse",
     "SilentRow",
     "SimulatorUse",
     "Status",
+    "blank_record",
     "record_key",
     "simulator_flags",
 ]
@@ -164,6 +170,32 @@ class MonitorUse(TypedDict):
     silent: list[SilentRow]
 
 
+class SeamUse(TypedDict):
+    """How an episode was recorded between an agent and tools of somebody else's."""
+
+    faults: dict[str, Any]
+    """The fault profile, field by field."""
+    lost: int
+    """Calls that were begun and had no result: cancelled, or their tool broke down."""
+    receipts: int
+    loops: int
+    redacted: int
+    """Values that were taken out because they looked like secrets."""
+
+
+class LoopRow(TypedDict):
+    """A loop that the agent was told of."""
+
+    step: int
+    """Position of the call that closed it among the episode's tool calls."""
+    tool: str
+    kind: Literal["repeat", "cycle"]
+    size: int
+    """How often the call was made, or how many calls the round has."""
+    again: bool
+    """The next tool call closed a loop too."""
+
+
 class EpisodeRecord(TypedDict):
     """One episode.
 
@@ -234,6 +266,68 @@ class EpisodeRecord(TypedDict):
     """Only of episodes with a monitor."""
     reviewer: NotRequired[ReviewerUse]
     """Only of episodes whose calls are reviewed."""
+    seam: NotRequired[SeamUse]
+    """Only of episodes that were recorded at a seam."""
+    loops: NotRequired[list[LoopRow]]
+    """Only of episodes with a loop guard."""
+
+
+def blank_record(
+    agent: str,
+    mode: str,
+    task: str,
+    seed: int,
+    *,
+    intent: str = "",
+    flags: Sequence[str] = (),
+    scenario: Scenario | None = None,
+    required: int = 0,
+    gold_transfer: bool = False,
+    status: Status = "infra_error",
+    reason: str = "",
+) -> EpisodeRecord:
+    """Return the record of an episode in which nothing happened."""
+    return {
+        "schema": SCHEMA_VERSION,
+        "agent": agent,
+        "mode": mode,
+        "task": task,
+        "seed": seed,
+        "intent": intent,
+        "flags": list(flags),
+        "scenario": scenario,
+        "realized": None,
+        "blocked": [],
+        "classes": [],
+        "side": "",
+        "status": status,
+        "reason": reason,
+        "success": False,
+        "state": False,
+        "communicated": False,
+        "matched": 0,
+        "required": required,
+        "reward": 0.0,
+        "steps": 0,
+        "calls": 0,
+        "faultable_calls": 0,
+        "ended": "",
+        "transferred": False,
+        "gold_transfer": gold_transfer,
+        "viable_unused": False,
+        "abstained": False,
+        "claims_success": False,
+        "duplicate_attempts": 0,
+        "duplicate_effects": 0,
+        "looked_first": 0,
+        "false_claims": False,
+        "rate_limit_violations": 0,
+        "sim_seconds": 0.0,
+        "tokens": None,
+        "cost": None,
+        "faults": [],
+        "events": [],
+    }
 
 
 def record_key(record: EpisodeRecord) -> RecordKey:

@@ -80,6 +80,8 @@ class Store:
         self.lines: dict[RecordKey, int] = {}
         """For each key that was there at the start, the number of its last line."""
         self._path = folder / EPISODES
+        self._spans: dict[RecordKey, tuple[int, int]] = {}  # from where to where its last line is
+        self._end = 0
         self._unsynced = 0
         clear_scratch(self._path)
         self._file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -93,13 +95,14 @@ class Store:
 
     def _recover(self) -> None:
         """Note what is there, and cut off a torn last line."""
-        good = 0
-        for number, (_, end, record) in enumerate(_checked(self._path), start=1):
-            good = end
-            self.lines[record_key(record)] = number
+        for number, (start, end, record) in enumerate(_checked(self._path), start=1):
+            key = record_key(record)
+            self.lines[key] = number
+            self._spans[key] = (start, end)
+            self._end = end
             if record["status"] != "infra_error":
-                self.finished.add(record_key(record))
-        os.ftruncate(self._file, good)
+                self.finished.add(key)
+        os.ftruncate(self._file, self._end)
 
     def __enter__(self) -> Store:
         return self
@@ -114,14 +117,16 @@ class Store:
 
     def append(self, record: EpisodeRecord, seconds: float) -> None:
         """Add a record, and to the sidecar the wall time that its episode took."""
-        line = _line(record)
+        line, key = _line(record), record_key(record)
         try:
             written = os.write(self._file, line)
         except OSError as error:  # which does not say where
             raise OSError(error.errno, error.strerror, str(self._path)) from error
         if written != len(line):
             raise OSError(f"{self._path}: only {written} of {len(line)} bytes could be written")
-        self.note([*record_key(record), round(seconds, 6)])
+        self._spans[key] = (self._end, self._end + written)
+        self._end += written
+        self.note([*key, round(seconds, 6)])
         self._unsynced += 1
         if self._unsynced >= SYNC_EVERY:
             self.sync()
@@ -139,8 +144,7 @@ class Store:
     def finalise(self) -> None:
         """Sort the records by key and drop those that a later one replaced; the last step."""
         self.sync()
-        spans = {record_key(record): (start, end) for start, end, record in _scan(self._path)}
-        lines = (os.pread(self._file, b - a, a) for _, (a, b) in sorted(spans.items()))
+        lines = (os.pread(self._file, b - a, a) for _, (a, b) in sorted(self._spans.items()))
         replace_file(self._path, lines)
 
     def close(self) -> None:

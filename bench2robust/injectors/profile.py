@@ -11,16 +11,51 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from bench2robust.core.errors import UnknownNameError, shown
 from bench2robust.core.faults import CLEAN
+from bench2robust.core.paths import Pattern
+from bench2robust.core.types import ResultFields
 from bench2robust.injectors.distribution import Distribution, Law
 from bench2robust.injectors.kernels import Kernel, get_kernel
+from bench2robust.injectors.schedule import Rule
 
-__all__ = ["Commit", "FaultProfile"]
+__all__ = ["Commit", "CriticalFields", "FaultProfile"]
 
 Commit = Literal["committed", "rejected", "either"]
 MOST = 10**9
 """The most that a limit may be."""
 _TOLERANCE = 1e-9
 _DEFAULT = "default"
+
+
+class CriticalFields(BaseModel):
+    """The decision-critical fields of a tool's result, written down.
+
+    Paths are texts such as ``items.*.price``: field names with dots between them, ``*`` for every
+    element of a list or any field, and ``$`` for the whole result.
+
+    Attributes:
+        contents: fields that ``partial`` empties.
+        states: path to its states, earliest first, along which ``stale`` moves back.
+        amounts: numbers that ``factual_error`` moves.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    contents: list[str] = Field(default_factory=list)
+    states: dict[str, list[str]] = Field(default_factory=dict)
+    amounts: list[str] = Field(default_factory=list)
+
+    @cached_property
+    def patterns(self) -> ResultFields:
+        """The same as the kernels read it."""
+        return ResultFields(
+            tuple(map(_pattern, self.contents)),
+            tuple((_pattern(path), tuple(order)) for path, order in self.states.items()),
+            tuple(map(_pattern, self.amounts)),
+        )
+
+
+def _pattern(text: str) -> Pattern:
+    return () if text == "$" else tuple(text.split("."))
 
 
 class FaultProfile(BaseModel):
@@ -40,6 +75,10 @@ class FaultProfile(BaseModel):
             Both stay within ``budget`` and ``max_consecutive``, so an episode stays solvable.
         tools: θ_j of single tools: fault type (and ``clean``) to probability, in place of
             ``probabilities`` and ``clean``.
+        schedule: faults at calls that are named outright. They come before any draw, the first
+            rule that hits a call counts, and the limits do not hold for them.
+        fields: decision-critical fields of the results of single tools, in place of what is known
+            of them or guessed.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
@@ -52,6 +91,8 @@ class FaultProfile(BaseModel):
     commit: dict[str, Commit] = Field(default_factory=dict)
     silent_persistence: Literal["call", "key"] = "call"
     tools: dict[str, dict[str, float]] = Field(default_factory=dict)
+    schedule: list[Rule] = Field(default_factory=list)
+    fields: dict[str, CriticalFields] = Field(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod
@@ -92,6 +133,8 @@ class FaultProfile(BaseModel):
         _check_distribution("clean and probabilities", {CLEAN: self.clean, **self.probabilities})
         for tool, probabilities in self.tools.items():
             _check_distribution(f"tools.{tool}", probabilities)
+        for number, rule in enumerate(self.schedule):
+            _kernel(f"schedule.{number}.fault", rule.fault)
         return self
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -122,10 +165,14 @@ class FaultProfile(BaseModel):
         left = 1.0 - sum(silent.values())
         return Law(Distribution.of(rest, 1.0 / left if left > 0 else 1.0), Distribution.of(silent))
 
+    def named_tools(self) -> set[str]:
+        """Return the tools that the profile names."""
+        return {*self.tools, *self.fields, *(tool for rule in self.schedule for tool in rule.tools)}
+
     def check_tools(self, known: Iterable[str]) -> None:
-        """Raise ``UnknownNameError`` if ``tools`` names a tool that is not ``known``."""
+        """Raise ``UnknownNameError`` if the profile names a tool that is not ``known``."""
         names = set(known)
-        for tool in self.tools:
+        for tool in sorted(self.named_tools()):
             if tool not in names:
                 raise UnknownNameError(f"tool in fault profile {self.name!r}", tool, names)
 

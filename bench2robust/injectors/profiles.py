@@ -8,13 +8,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from bench2robust.core.errors import UnknownNameError, UsageError, nearest, shown
 from bench2robust.core.faults import CLEAN
 from bench2robust.core.yaml_files import parse_yaml
 from bench2robust.injectors.kernels import kernel_names
-from bench2robust.injectors.profile import Commit, FaultProfile
+from bench2robust.injectors.profile import Commit, CriticalFields, FaultProfile
+from bench2robust.injectors.schedule import Rule
 
 __all__ = ["Commit", "FaultProfile", "load_profile", "pin_profile", "profile_names"]
 
@@ -164,9 +165,16 @@ def _parts(error: Mapping[str, Any]) -> tuple[str, str, str, Any]:
 
 def _explain_one(kind: str, field: str, message: str, value: Any) -> str:
     if kind == "extra_forbidden":
-        close = nearest(field, (*FaultProfile.model_fields, _BASE))
+        known = _known_fields(field)
+        close = nearest(field.rpartition(".")[2], (*known, _BASE))
         hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
-        return f"there is no field {field!r}.{hint} Known: {', '.join(FaultProfile.model_fields)}"
+        return f"there is no field {field!r}.{hint} Known: {', '.join(known)}"
     if kind == "value_error":
         return message.removeprefix("Value error, ").removesuffix(".")  # names its field itself
     return f"{field}: {message[:1].lower()}{message[1:]}, not {shown(value)}"
+
+
+def _known_fields(field: str) -> list[str]:
+    """Return the fields that are known where an unknown one stands."""
+    within: dict[str, type[BaseModel]] = {"schedule": Rule, "fields": CriticalFields}
+    return list(within.get(field.partition(".")[0], FaultProfile).model_fields)

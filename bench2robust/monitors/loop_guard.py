@@ -17,7 +17,9 @@ from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall, ToolResult
 
-__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule"]
+__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule", "without_advice"]
+
+_MARK = "[LOOP ADVISORY] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,14 @@ class Loop(NamedTuple):
             return f"'{self.tool}' was called {self.size} times with the same arguments"
         return f"the same {self.size} calls, ending with '{self.tool}', were made twice in a row"
 
+    def advice(self) -> str:
+        """Return the nonbinding word that an agent gets on the loop."""
+        text = self.text()
+        return (
+            f"{_MARK}{text[:1].upper()}{text[1:]}. Calling it again will probably bring "
+            "nothing new. This advisory is nonbinding. All actions remain available."
+        )
+
 
 class LoopDetector:
     """Looks at one episode's calls in order; memory is the window."""
@@ -105,17 +115,20 @@ def _key(call: ToolCall, content: str) -> bytes:
 
 def advise(result: ToolResult, loop: Loop) -> ToolResult:
     """Return a result with a nonbinding word on the loop after it; the raw text is kept."""
-    advice = (
-        f"[LOOP ADVISORY] {loop.text()[:1].upper()}{loop.text()[1:]}. Calling it again will "
-        "probably bring nothing new. This advisory is nonbinding. All actions remain available."
-    )
-    return ToolResult(f"{result.content}\n\n{advice}", result.is_error)
+    return ToolResult(f"{result.content}\n\n{loop.advice()}", result.is_error)
+
+
+def without_advice(content: str) -> str:
+    """Return a result without the word that :func:`advise` put after it."""
+    at = content.rfind(f"\n\n{_MARK}")
+    return content if at < 0 else content[:at]
 
 
 class LoopGuard(WrapperBackend):
     """Watches the calls of one episode.
 
     Args:
+        rule: what a loop is; None for no look at loops.
         cap: the hard limit on calls; those beyond it do not run. None for no limit.
         tell: what an agent gets in place of the result of a call that closes a loop.
 
@@ -127,7 +140,7 @@ class LoopGuard(WrapperBackend):
     def __init__(
         self,
         inner: ToolBackend,
-        rule: LoopRule = LoopRule(),
+        rule: LoopRule | None = LoopRule(),
         cap: int | None = None,
         tell: Callable[[ToolResult, Loop], ToolResult] = advise,
     ) -> None:
@@ -136,19 +149,27 @@ class LoopGuard(WrapperBackend):
         super().__init__(inner)
         self.loops: list[Loop] = []
         self.refused = 0
-        self._detector = LoopDetector(rule)
+        self._detector = LoopDetector(rule) if rule is not None else None
         self._cap = cap
         self._tell = tell
         self._made = 0
 
     def call(self, call: ToolCall) -> ToolResult:
         """Pass the call on, unless the cap is reached, and say so if it closes a loop."""
+        refusal = self.refuse()
+        return refusal if refusal is not None else self.look(call, self.inner.call(call))
+
+    def refuse(self) -> ToolResult | None:
+        """Count a call; return what it gets if the cap is reached, else None: let it run."""
         if self._cap is not None and self._made >= self._cap:
             self.refused += 1
             return ToolResult(f"Error: the limit of {self._cap} tool calls is reached.", True)
         self._made += 1
-        result = self.inner.call(call)
-        loop = self._detector.see(call, result)
+        return None
+
+    def look(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Return the result of a call that was run, with a word if the call closes a loop."""
+        loop = self._detector.see(call, result) if self._detector is not None else None
         if loop is None:
             return result
         self.loops.append(loop)

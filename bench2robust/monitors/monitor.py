@@ -74,7 +74,10 @@ class OutcomeMonitor(WrapperBackend):
 
     def call(self, call: ToolCall) -> ToolResult:
         """Run the call; return its result, with a receipt if one is due."""
-        result = self.inner.call(call)
+        return self.look(call, self.inner.call(call))
+
+    def look(self, call: ToolCall, result: ToolResult) -> ToolResult:
+        """Return the result of a call that was run, with a receipt if one is due."""
         # What is marked as an error is no silent failure: the agent sees it.
         violations = () if result.is_error else self._monitor.check(call, result)
         warned = self._trigger.fires(bool(violations), result.is_error)

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from bench2robust.core.canonical import Json, canonical, parse_json
 from bench2robust.core.errors import UnknownNameError
+from bench2robust.monitors.loop_guard import without_advice
 from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.violation import Violation
 
@@ -34,6 +35,8 @@ __all__ = [
     "encode",
     "hide_values",
     "open_receipt",
+    "receipt",
+    "receipt_text",
     "with_verification",
 ]
 
@@ -98,17 +101,32 @@ def encode(
         raise UnknownNameError("receipt envelope", envelope, ENVELOPES)
     if envelope == "text":
         return f"{raw}{_MARK}{_advice(tool, violations[0], wording)}"
-    receipt: dict[str, Any] = {"status": "inconsistent"}
+    return _beside(raw, _CONTRACT, receipt(envelope, tool, violations, recovery))
+
+
+def receipt(
+    envelope: Envelope, tool: str, violations: Sequence[Violation], recovery: Sequence[str]
+) -> dict[str, Json]:
+    """Return a receipt alone, as a JSON object; that of ``text`` is that of ``v2``."""
+    found: dict[str, Any] = {"status": "inconsistent"}
     if envelope == "v1":
         shown = violations[:_MOST_VIOLATIONS]
-        receipt["violations"] = [{"code": v.code, "detail": brief(v.detail)} for v in shown]
-    elif envelope == "v2":
-        receipt["violation"] = _witness(tool, violations[0])
+        found["violations"] = [{"code": v.code, "detail": brief(v.detail)} for v in shown]
+    elif envelope in ("v2", "text"):
+        found["violation"] = _witness(tool, violations[0])
     else:
-        receipt["violation"] = {"property": "generic_caution", "message": CAUTION}
+        found["violation"] = {"property": "generic_caution", "message": CAUTION}
     if envelope != "stripped":
-        receipt["admissible_recovery_tools"] = list(recovery)
-    return _beside(raw, _CONTRACT, receipt)
+        found["admissible_recovery_tools"] = list(recovery)
+    return found
+
+
+def receipt_text(
+    envelope: Envelope, tool: str, violations: Sequence[Violation], wording: Wording
+) -> str:
+    """Return a receipt alone, as a text to stand after a result."""
+    generic = envelope in ("generic", "stripped")
+    return f"{_MARK.lstrip()}{CAUTION if generic else _advice(tool, violations[0], wording)}"
 
 
 def with_verification(raw: str, tool: str, verification: str) -> str:
@@ -215,8 +233,9 @@ def open_receipt(content: str) -> Opened:
     """Return the raw result inside ``content`` and its receipt; other texts come back as they are.
 
     Whatever an envelope holds, ``open_receipt(encode(…, raw, …)).raw == raw``. The verification of
-    :func:`with_verification` is no receipt and is left out.
+    :func:`with_verification` is no receipt and is left out, as is the word of a loop guard.
     """
+    content = without_advice(content)
     if content.startswith(_HEAD) and (opened := _opened(content)):
         return opened
     if _MARK not in content:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Task
+from bench2robust.domains.files import field, read_json, read_text
 from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.retail import tau1, tau2
 from bench2robust.domains.retail.data import RetailData
-from bench2robust.domains.retail.files import field, read_json, read_text
 from bench2robust.domains.retail.records import checked
 from bench2robust.domains.retail.session import RetailSession, Toolset
 from bench2robust.domains.retail.specs import STOCK_SPECS

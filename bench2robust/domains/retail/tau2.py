@@ -8,7 +8,7 @@ from typing import Any
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task, ToolCall, UserScript
-from bench2robust.domains.retail.files import field, items
+from bench2robust.domains.files import field, items
 from bench2robust.domains.retail.mentions import mentions
 
 __all__ = ["USUAL_BASIS", "read_tasks"]

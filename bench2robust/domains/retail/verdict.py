@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from bench2robust.core.backend import LogEntry
@@ -26,9 +27,13 @@ def communicated(outputs: Sequence[str], said: Sequence[str]) -> bool:
     in ``100``. Here a string must stand there as whole words, and a number as an equal number
     (``481.5`` and ``481.50`` are equal).
     """
-    if not outputs:
-        return True
-    text = _plain("\n".join(said))
+    return not outputs or _told(tuple(outputs), "\n".join(said))
+
+
+@lru_cache(maxsize=2048)
+def _told(outputs: tuple[str, ...], said: str) -> bool:
+    # Scripted agents say the same on a task whatever the seed, hence the cache.
+    text = _plain(said)
     numbers = {_trimmed(number) for number in _NUMBER.findall(text)}
     return all(_stands_in(_plain(output), text, numbers) for output in outputs)
 

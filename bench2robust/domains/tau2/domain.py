@@ -20,8 +20,8 @@ from bench2robust.core.errors import DataError, UnknownNameError
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
+from bench2robust.domains.files import read_json
 from bench2robust.domains.flags import flag_notes, gold_flag
-from bench2robust.domains.retail.files import read_json
 from bench2robust.domains.retail.verdict import (
     CallKey,
     call_keys,
@@ -155,7 +155,12 @@ class Tau2Domain:
     # ---- verdict --------------------------------------------------------------------------
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge an episode; calls that the tool refused count as made."""
         gold, basis = self._gold_of(task), self._cases[task.id].basis

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.keyed import digest
-from bench2robust.domains.retail.files import read_text
+from bench2robust.domains.files import read_text
 
 __all__ = ["data_folder", "read_database", "read_toml"]
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from bench2robust.domains.files import field, read_json, read_text
 from bench2robust.domains.retail.alternatives import ALTERNATIVES
 from bench2robust.domains.retail.data import RetailData
 from bench2robust.domains.retail.fallbacks import CLASSES
-from bench2robust.domains.retail.files import field, read_json, read_text
 from bench2robust.domains.retail.probes import probes
 from bench2robust.domains.retail.records import checked
 from bench2robust.domains.retail.specs import ALTERNATIVE_SPECS, STOCK_SPECS

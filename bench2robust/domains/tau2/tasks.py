@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task
-from bench2robust.domains.retail.files import field, items
+from bench2robust.domains.files import field, items
 from bench2robust.domains.retail.tau2 import USUAL_BASIS, read_tasks
 
 __all__ = ["Case", "read_cases"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.retail.files import read_json, read_text
+from bench2robust.domains.files import read_json, read_text
 from bench2robust.domains.tau2.airline.alternatives import alternatives
 from bench2robust.domains.tau2.airline.fallbacks import CLASSES
 from bench2robust.domains.tau2.airline.fields import FIELDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.retail.files import read_text
+from bench2robust.domains.files import read_text
 from bench2robust.domains.tau2.kit import Kit, Opened
 from bench2robust.domains.tau2.opening import read_database, read_toml
 from bench2robust.domains.tau2.package import Package

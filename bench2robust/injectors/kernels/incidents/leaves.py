@@ -15,6 +15,7 @@ __all__ = [
     "Transform",
     "content_leaf",
     "id_leaves",
+    "id_named",
     "incident",
     "is_number",
     "is_text",
@@ -75,11 +76,16 @@ def status_like(path: Path, value: Json) -> bool:
     return isinstance(value, str) and bool(_STATUS.search(key))
 
 
+def id_named(key: str) -> bool:
+    """Say whether a field holds ids, by its name."""
+    return bool(_ID.search(key))
+
+
 def id_leaves(value: Json) -> Iterator[tuple[Path, Json]]:
     """Yield the leaves that are ids: by the name of their field, with at least two digits."""
     for path, leaf in leaves(value):
         named = isinstance(leaf, (str, int)) and not isinstance(leaf, bool)
-        if named and _ID.search(key_of(path)) and _TWO_DIGITS.search(str(leaf)):
+        if named and id_named(key_of(path)) and _TWO_DIGITS.search(str(leaf)):
             yield path, leaf
 
 

@@ -1,0 +1,138 @@
+"""Writing down what passes a seam, as it happens, and an episode record of it in the end.
+
+Calls go line by line to a scratch file beside the record, so that a seam may stand for long without
+growing; closing it appends the episode, one line, to the record. What looks like a secret is taken
+out before it reaches the disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from itertools import count
+from pathlib import Path
+
+from bench2robust.core.canonical import Json, canonical, parse_result
+from bench2robust.core.errors import UsageError
+from bench2robust.core.keyed import digest
+from bench2robust.core.paths import show
+from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
+from bench2robust.evaluation.record import EpisodeRecord
+from bench2robust.evaluation.violation_kinds import kinds_of
+from bench2robust.injectors.events import Change, FaultEvent
+from bench2robust.injectors.fields import critical_fields
+from bench2robust.monitors.ledger import Check
+from bench2robust.seams.redact import Redaction
+
+__all__ = ["Recorder", "Row"]
+
+Row = dict[str, Json]
+"""One line of the scratch file: ``i``, which call it is about, and what is known of it so far."""
+
+_NUMBERS = count()
+
+
+class Recorder:
+    """Writes one episode.
+
+    Args:
+        path: the record file; the episode is appended to it.
+        redaction: what may not be written down.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+
+    def __init__(self, path: Path, redaction: Redaction) -> None:
+        self._path = path
+        self._redaction = redaction
+        self._scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(_NUMBERS)}.part")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            open(path, "ab").close()
+            self._file = open(self._scratch, "w+b")  # noqa: SIM115  # until it is closed
+        except OSError as error:
+            raise UsageError(f"The record {path} cannot be written: {error.strerror}.") from error
+
+    @property
+    def redacted(self) -> int:
+        """How many values were taken out."""
+        return self._redaction.count
+
+    def begin(self, index: int, call: ToolCall) -> None:
+        """Note that a call began."""
+        self._write({"i": index, "call": call.name, "args": self._redaction.value(call.arguments)})
+
+    def end(self, index: int, said: ToolResult, more: Row) -> None:
+        """Note what the agent got.
+
+        Args:
+            more: rows of the ledgers, from :meth:`fault`, :meth:`check` and :meth:`silent`.
+        """
+        content = self._redaction.result(said.content)
+        result = {"error": said.is_error, "result": digest(content), "content": content}
+        self._write({"i": index, **result, **more})
+
+    def fault(self, event: FaultEvent) -> Row:
+        """Return the row of a fault."""
+        row = event._asdict()
+        row["step"] = row.pop("index")
+        return {"fault": {**row, "changes": [self._change(c) for c in event.changes]}}
+
+    def check(self, check: Check) -> Row:
+        """Return the row of a result that a monitor looked at."""
+        if check.raw.is_error:
+            return {}
+        row: Row = {"covered": check.covered}
+        if check.violations or check.warned:
+            row |= {
+                "codes": [violation.code for violation in check.violations],
+                "paths": [violation.path for violation in check.violations],
+                "recovery": list(check.recovery),
+                "warned": check.warned,
+                "raw": self._redaction.result(check.raw.content),
+            }
+        return {"check": row}
+
+    def silent(
+        self, spec: ToolSpec, call: ToolCall, true: ToolResult, shown: ToolResult, event: FaultEvent
+    ) -> Row:
+        """Return the row of a silent fault: what it did to the result."""
+        fields = critical_fields(spec, true.content)
+        before, after = parse_result(true.content), parse_result(shown.content)
+        return {"kinds": kinds_of(fields, call.arguments, before, after, event.changes)}
+
+    def rows(self) -> list[Row]:
+        """Return what is known of every call that began, in their order."""
+        self._file.seek(0)
+        found: dict[int, Row] = {}
+        for line in self._file:
+            row = json.loads(line)
+            found.setdefault(row["i"], {}).update(row)
+        self._file.seek(0, os.SEEK_END)
+        return [found[index] for index in sorted(found)]
+
+    def close(self, record: EpisodeRecord) -> None:
+        """Append the episode to the record, in one piece even where others append to it too."""
+        line = f"{canonical(record)}\n".encode()
+        with open(self._path, "ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget what was noted."""
+        self._file.close()
+        self._scratch.unlink()
+
+    def _change(self, change: Change) -> list[Json]:
+        name = next((step for step in reversed(change.path) if isinstance(step, str)), "")
+        values = (self._redaction.field(name, v) for v in (change.before, change.after))
+        return [show(change.path), *values]
+
+    def _write(self, row: Row) -> None:
+        self._file.write(f"{canonical(row)}\n".encode())
+        self._file.flush()
