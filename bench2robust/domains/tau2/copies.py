@@ -149,13 +149,16 @@ def _fields(items: dict[str, Any]) -> dict[str, Any]:
 
 def _with(model: BaseModel, fields: dict[str, Any]) -> BaseModel:
     """Return a model of the same class with other fields, unchecked."""
-    made = object.__new__(type(model))
-    object.__setattr__(made, "__dict__", fields)
-    object.__setattr__(made, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
+    made = _new(type(model))
     extra, hidden = model.__pydantic_extra__, model.__pydantic_private__
-    object.__setattr__(made, "__pydantic_extra__", extra and private(extra))
-    object.__setattr__(made, "__pydantic_private__", hidden and private(hidden))
+    _set(made, "__dict__", fields)
+    _set(made, "__pydantic_fields_set__", model.__pydantic_fields_set__.copy())
+    _set(made, "__pydantic_extra__", extra and private(extra))
+    _set(made, "__pydantic_private__", hidden and private(hidden))
     return made
+
+
+_new, _set = object.__new__, object.__setattr__
 
 
 def private_database(database: Any, phase: Phase, lazy: Mapping[str, str]) -> Any:

@@ -40,10 +40,6 @@ class Opened(NamedTuple):
     digest: str
 
 
-def _nothing(environment: Any, start: Any) -> None:
-    """Leave an environment as it is."""
-
-
 @dataclass(frozen=True, slots=True)
 class Kit:
     """One domain of τ²-bench.
@@ -73,5 +69,5 @@ class Kit:
     alternatives: Callable[[Opened], Sequence[Alternative]]
     replaced: Mapping[str, Run] = field(default_factory=dict)
     lazy: Mapping[str, str] = field(default_factory=dict)
-    settle: Settle = _nothing
+    settle: Settle | None = None
     hear: Callable[[str, Any], Sequence[ToolCall]] | None = None

@@ -12,8 +12,10 @@ import pytest
 from bench2robust.agents import Brief, make_agent
 from bench2robust.agents.base import Say
 from bench2robust.core.backend import CallLog, ExecutedLog
+from bench2robust.core.domain import Domain
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Task
+from bench2robust.domains import get_domain
 from bench2robust.domains.tau2 import Tau2Domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.injectors.engine import FaultInjector, FaultPlan
@@ -58,21 +60,25 @@ def test_plans_pass_and_read_most_of_their_values(domain: Tau2Domain) -> None:
 # ---- one fault before each write (benchmark: the observed calls cannot be replayed) ----------
 
 
-def _writes(domain: Tau2Domain) -> frozenset[str]:
+def _writes(domain: Domain) -> frozenset[str]:
     return frozenset(spec.name for spec in domain.tools() if spec.kind == "write")
 
 
-def _with_sound_writes(domain: Tau2Domain) -> list[Task]:
+def _reads(domain: Tau2Domain) -> frozenset[str]:
+    return frozenset(spec.name for spec in domain.tools() if spec.kind == "read")
+
+
+def _with_sound_writes(domain: Domain) -> list[Task]:
     writes, chosen = _writes(domain), []
     for task in domain.tasks():
-        _, log = gold(domain, task)
-        failed = any(entry.result.is_error for entry in log)
+        session = domain.session(task)
+        failed = [call for call in task.actions if session.call(call).is_error]
         if not failed and any(call.name in writes for call in task.actions):
             chosen.append(task)
     return chosen
 
 
-def _faulted(domain: Tau2Domain, task: Task, retry: bool) -> tuple[Any, ExecutedLog, CallLog]:
+def _faulted(domain: Domain, task: Task, retry: bool) -> tuple[Any, ExecutedLog, CallLog]:
     """Make the gold calls, each write failing once unexecuted; retry it or give up."""
     once = {name: {"server_error": 1.0} for name in _writes(domain)}
     profile = FaultProfile(
@@ -112,6 +118,8 @@ def test_retry_scores_and_giving_up_does_not(
     domain = load(name, folder and str(folder))
     official, tasks = Official(domain, folder), _with_sound_writes(domain)
     count = upstream if folder else package
+    if folder and name == "tau2retail" and "get_item_details" not in _reads(domain):
+        count -= 1  # one task's gold calls use a tool that NVIDIA's distribution lacks
     assert len(tasks) == count
     replayed = Counter[str]()
     for task in tasks:
@@ -120,6 +128,17 @@ def test_retry_scores_and_giving_up_does_not(
         assert outcome.success is retry, task.id
         replayed[_official(official, task, observed)] += 1
     assert replayed == {"raises": count}  # the official evaluator cannot score what was observed
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_our_own_store_scores_all_of_them(tau2_retail: Path, retry: bool) -> None:
+    domain = get_domain("retail", str(tau2_retail))
+    tasks = _with_sound_writes(domain)
+    assert len(tasks) == 91
+    for task in tasks:
+        session, executed, _ = _faulted(domain, task, retry)
+        outcome = domain.evaluate(task, session, executed.entries, task.outputs)
+        assert outcome.success is retry, task.id
 
 
 def test_doing_nothing_upstream() -> None:
