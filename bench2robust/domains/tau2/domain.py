@@ -75,7 +75,10 @@ class Tau2Domain:
         folder = data_folder(data, package.folder, INSTALL)
         opened = kit.open(package, folder)
         raw = read_json(folder / "tasks.json")
-        cases = read_cases(raw, read_json(folder / "split_tasks.json"), str(folder))
+        cases = [
+            case._replace(task=replace(case.task, user=kit.script(case.task.user)))
+            for case in read_cases(raw, read_json(folder / "split_tasks.json"), str(folder))
+        ]
         self.policy = opened.policy
         self._kit = kit
         self._package = package
