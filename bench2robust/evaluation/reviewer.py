@@ -23,9 +23,10 @@ from bench2robust.agents.base import (
 from bench2robust.agents.chat.prompt import tools_as_text
 from bench2robust.core.canonical import canonical
 from bench2robust.core.chat import ChatModel, ContextOverflowError, Message
+from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.honesty import untold
-from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.evaluation.play import close, next_action
 
 __all__ = [
@@ -161,6 +162,12 @@ async def reviewed_async(
         await close(actions)
 
 
+def _tools(brief: Brief) -> tuple[ToolSpec, ...]:
+    """Return every tool that the agent is shown in the course of the episode."""
+    later = len(brief.task.user.turns or ())
+    return offered_tools(brief.domain, brief.task, brief.alternatives, later)
+
+
 class ScriptedReviewer:
     """Sends back a write with an argument that nothing in the dialogue shows, and nothing else.
 
@@ -169,7 +176,7 @@ class ScriptedReviewer:
     """
 
     def __init__(self, brief: Brief) -> None:
-        specs = brief.domain.tools(brief.alternatives)
+        specs = _tools(brief)
         self._writes = {spec.name for spec in specs if spec.kind == "write"}
         self._given = "\n".join((brief.domain.policy, tools_as_text(specs), brief.opening))
 
@@ -189,7 +196,7 @@ class ChatReviewer:
     """
 
     def __init__(self, brief: Brief, model: ChatModel) -> None:
-        specs = brief.domain.tools(brief.alternatives)
+        specs = _tools(brief)
         self._model = model
         self._prompt = PROMPT.format(
             approve=APPROVE, policy=brief.domain.policy, tools=tools_as_text(specs)
