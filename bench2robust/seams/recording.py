@@ -121,6 +121,10 @@ class Recorder:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget what was noted."""
         self._file.close()
         self._scratch.unlink()
 
