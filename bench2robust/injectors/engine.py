@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from bench2robust.core.backend import ToolBackend, WrapperBackend
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.machine import FaultMachine, FaultPlan
@@ -14,7 +16,8 @@ class FaultInjector(FaultMachine, WrapperBackend):
 
     def __init__(self, inner: ToolBackend, plan: FaultPlan) -> None:
         WrapperBackend.__init__(self, inner)
-        FaultMachine.__init__(self, plan, self._find)
+        # Not a method of its own: an episode must go when the last reference to it does.
+        FaultMachine.__init__(self, plan, partial(_find, inner))
 
     def call(self, call: ToolCall) -> ToolResult:
         """Run the call, or deliver the fault that the plan holds for it."""
@@ -25,8 +28,9 @@ class FaultInjector(FaultMachine, WrapperBackend):
             return pending.answer
         return self.after(pending, self.inner.call(call))
 
-    def _find(self, name: str) -> ToolSpec | None:
-        for spec in self.inner.tools:  # a generator would cost a microsecond more
-            if spec.name == name:
-                return spec
-        return None
+
+def _find(inner: ToolBackend, name: str) -> ToolSpec | None:
+    for spec in inner.tools:  # a generator would cost a microsecond more
+        if spec.name == name:
+            return spec
+    return None
