@@ -101,6 +101,14 @@ def test_ids_of_other_types_are_other_ids() -> None:
     assert len(talk.noted) == 2
 
 
+def test_an_id_that_is_used_again_begins_a_new_life() -> None:
+    talk = Talk(faults=WRONG)
+    talk.call(1)
+    assert talk.result(1) is not None
+    talk.ask({"id": 1, "method": "prompts/get"})
+    assert talk.result(1) is None
+
+
 def test_a_request_of_the_servers_own_is_no_answer() -> None:
     talk = Talk(faults=WRONG)
     talk.call(1)

@@ -42,6 +42,15 @@ def test_a_record_is_replayed_exactly(wire: ModuleType, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_big_result_is_faulted_like_any_other(wire: ModuleType) -> None:
+    with wire.Wire(wire.proxied("--faults", "server_error")) as client:
+        answer = client.ask(wire.call(1, "big", bytes=3_000_000))
+        assert answer["result"]["isError"] is True
+        big = client.ask(wire.call(2, "big", bytes=3_000_000))
+        assert len(big["result"]["content"][0]["text"]) == 3_000_000
+        client.close()
+
+
 def test_no_secret_is_written_down(wire: ModuleType, tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     with wire.Wire(wire.proxied("--record", str(record), "--redact", "nickname")) as client:
