@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,15 @@ def tau1_retail() -> Path:
 def organic() -> Path:
     """The folder with recorded responses of public APIs."""
     return _folder("organic")
+
+
+@pytest.fixture(scope="session")
+def library_code() -> str:
+    """The library of docs/new-domain.md, from the page itself, so that the page cannot rot."""
+    page = Path(__file__).parents[1] / "docs" / "new-domain.md"
+    found = re.search(r"```python\n(import re\n.*?)```", page.read_text(encoding="utf-8"), re.S)
+    assert found, f"{page} has no code"
+    return found.group(1)
 
 
 Row = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import orjson
@@ -9,7 +10,7 @@ import orjson
 from bench2robust.core.chat import Message
 from bench2robust.core.types import ToolCall
 
-__all__ = ["Message", "assistant_calls", "call_id", "plain", "tool_result"]
+__all__ = ["Message", "assistant_calls", "call_id", "plain", "tool_result", "with_objects"]
 
 
 def plain(role: str, content: str) -> Message:
@@ -38,3 +39,14 @@ def assistant_calls(calls: Sequence[ToolCall], first: int) -> Message:
 def tool_result(number: int, name: str, content: str) -> Message:
     """Return the message with the result of call ``number``."""
     return {"role": "tool", "tool_call_id": call_id(number), "name": name, "content": content}
+
+
+def with_objects(message: Message) -> Message:
+    """Return a message as chat templates expect it: arguments as objects, content as text."""
+    if "tool_calls" not in message:
+        return message
+    calls = [
+        {**call, "function": {**(f := call["function"]), "arguments": json.loads(f["arguments"])}}
+        for call in message["tool_calls"]
+    ]
+    return {**message, "content": message["content"] or "", "tool_calls": calls}

@@ -9,6 +9,7 @@ from bench2robust.cli import (
     compare,
     contracts,
     eval,
+    export,
     faults,
     inspect,
     launch,
@@ -38,6 +39,7 @@ app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
 app.command(context_settings={"allow_interspersed_args": False})(proxy.proxy)
+app.command()(export.export)
 app.add_typer(memory.app)
 app.add_typer(contracts.app)
 app.command()(inspect.tasks)

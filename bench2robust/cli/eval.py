@@ -104,6 +104,10 @@ def evaluate(
             "receipts; or arms such as baseline, generic, placebo, with :FILE."
         ),
     ] = None,
+    loop_guard: Annotated[
+        bool | None,
+        typer.Option("--loop-guard", help="Tell an agent that repeats itself so."),
+    ] = None,
     scenario: Annotated[
         str | None, typer.Option(help="S1, S2 or S3 for every inject_alt episode.")
     ] = None,
@@ -169,6 +173,7 @@ def evaluate(
         "modes": modes,
         "memory": memory,
         "monitor": monitor,
+        "loop_guard": loop_guard,
         "scenario": scenario,
         "seeds": seeds,
         "tasks": tasks,
@@ -210,7 +215,7 @@ def _plan(job: Job) -> dict[str, str]:
         "domain": tasks_of(job),
         "agents": ", ".join(config.agents),
         "memory": ", ".join(config.memory),
-        "monitor": ", ".join(config.monitor),
+        "monitor": ", ".join(config.monitor) + (" and a loop guard" if config.loop_guard else ""),
         "modes": ", ".join(mode.name for mode in job.modes),
         "faults": faults_of(job),
         "seeds": ", ".join(map(str, config.seeds)),

@@ -11,33 +11,69 @@ from bench2robust.cli.options import DataOption, DomainOption
 from bench2robust.cli.show import print_tables
 from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
+from bench2robust.core.errors import UsageError
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.domains import domain_names, get_domain
+from bench2robust.domains.conformance import examine
 from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 from bench2robust.evaluation.table import Table
 
 __all__ = ["domains", "tasks"]
 
 
-def domains() -> None:
-    """List the domains, with their tasks and tools."""
-    rows = []
+def domains(
+    check: Annotated[
+        str | None, typer.Option(help="Check one domain against the conformance suite.")
+    ] = None,
+    data: DataOption = None,
+) -> None:
+    """List the domains, with their tasks and tools, or check whether one keeps its promises.
+
+    The check ends with exit code 1 if a clause is broken. For example:
+
+    * `bench2robust domains`
+    * `bench2robust domains --check retail`
+    """
+    if check is not None:
+        _conformance(check, data)
+        return
+    if data is not None:
+        raise UsageError("--data goes with --check: `bench2robust domains --check NAME --data …`.")
+    rows, absent = [], []
     for name in domain_names():
-        domain = get_domain(name)
-        splits = Counter(task.split for task in domain.tasks())
-        rows.append(
-            (
-                name,
-                str(sum(splits.values())),
-                ", ".join(f"{n} {split}" for split, n in sorted(splits.items())),
-                f"{len(domain.tools())} + {len(domain.tools(True)) - len(domain.tools())}",
-                ", ".join(c.name for c in domain.classes),
-                domain.digest[:12],
-            )
-        )
+        try:
+            rows.append(_domain_row(name, get_domain(name)))
+        except UsageError as error:  # such as a package that is not installed
+            absent.append(f"{name}: {error}")
     columns = ("Domain", "Tasks", "Splits", "Tools + alternatives", "Fallback classes", "Digest")
     print_tables([Table("domains", "Domains and their built-in suites", columns, tuple(rows))])
+    for note in absent:
+        print(f"not available: {note}")
+
+
+def _domain_row(name: str, domain: Domain) -> tuple[str, ...]:
+    splits = Counter(task.split for task in domain.tasks())
+    stock = len(domain.tools())
+    return (
+        name,
+        str(sum(splits.values())),
+        ", ".join(f"{n} {split}" for split, n in sorted(splits.items())),
+        f"{stock} + {len(domain.tools(True)) - stock}",
+        ", ".join(c.name for c in domain.classes),
+        domain.digest[:12],
+    )
+
+
+def _conformance(name: str, data: str | None) -> None:
+    verdicts = examine(get_domain(name, data))
+    rows = tuple((v.clause, str(v.checks), str(v.broken), v.asks) for v in verdicts)
+    columns = ("Clause", "Checks", "Broken", "What it asks")
+    print_tables([Table("conformance", f"Conformance of {name}", columns, rows)])
+    breaches = [f"{v.clause}: {text}" for v in verdicts for text in v.breaches]
+    print("\n".join(breaches or [f"{name} keeps all {len(verdicts)} clauses."]))
+    if breaches:
+        raise typer.Exit(1)
 
 
 def tasks(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from bench2robust.cli.options import OutOption, SetOption
@@ -12,7 +14,14 @@ from bench2robust.training.preemption import REQUEUE, PreemptedError
 __all__ = ["study"]
 
 
-def study(config: ConfigOption, set_: SetOption = None, out: OutOption = None) -> None:
+def study(
+    config: ConfigOption,
+    set_: SetOption = None,
+    out: OutOption = None,
+    tables: Annotated[
+        bool, typer.Option("--tables", help="Train nothing: compare the runs that are finished.")
+    ] = False,
+) -> None:
     """Train every arm of a study with every seed, and compare them on the same held-out cells.
 
     It can be stopped at any time: the same command goes on with the run that was under way.
@@ -21,11 +30,15 @@ def study(config: ConfigOption, set_: SetOption = None, out: OutOption = None) -
 
     * `bench2robust study --config configs/study/cpu_demo.yaml`
     * `bench2robust study --config configs/study/cpu_demo.yaml --set seeds=[0]`
+    * `bench2robust study --config configs/study/cpu_demo.yaml --tables`
     """
-    from bench2robust.training import run
-    from bench2robust.training.study import load_study, run_study  # needs torch: only here
+    from bench2robust.training import run  # needs torch: only here
+    from bench2robust.training.study import compare_arms, load_study, run_study
 
     made = load_study(config, [*(set_ or ()), *([f"out={out}"] if out else ())])
+    if tables:
+        print_tables(compare_arms(made))
+        return
     try:
         result = run_study(made, run)
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +14,7 @@ from bench2robust.cli.show import print_error, print_tables
 from bench2robust.training.config import TrainSettings, load_settings
 from bench2robust.training.dryrun import plan_run
 from bench2robust.training.preemption import REQUEUE, PreemptedError
+from bench2robust.training.targets import read_targets
 
 __all__ = ["ConfigOption", "read_settings", "train"]
 
@@ -29,11 +31,20 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be done and needed, and stop.")
     ] = False,
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at-least",
+            help="MODE=SHARE, such as S1=0.5: fail if the final policy, sampled, passes fewer of "
+            "the held-out tasks. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Train a policy under controlled faults.
 
     A run can be stopped at any time: the same command goes on from its last checkpoint. Exit code
-    75 says that a scheduler ended the run early and that it can go on.
+    75 says that a scheduler ended the run early and that it can go on, 1 that a share asked for by
+    --at-least was missed.
 
     For example:
 
@@ -42,12 +53,14 @@ def train(
     * `bench2robust train --config configs/train/recovery_ppo.yaml --set seed=1`
     """
     settings = read_settings(config, set_, out)
+    targets = read_targets(at_least or (), settings)
     plan = plan_run(settings)
     print_tables(plan.tables)
     for note in plan.notes:
         print(f"note: {note}")
     if not dry_run:
         _run(settings)
+        _judge(targets.missed(settings.folder))
 
 
 def read_settings(config: Path, set_: list[str] | None, out: str | None) -> TrainSettings:
@@ -66,3 +79,10 @@ def _run(settings: TrainSettings) -> None:
     except PreemptedError as error:
         print_error(f"{error} The same command goes on.")
         raise typer.Exit(REQUEUE) from None
+
+
+def _judge(missed: Sequence[str]) -> None:
+    for text in missed:
+        print_error(text)
+    if missed:
+        raise typer.Exit(1)

@@ -22,8 +22,9 @@ from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery, ScenarioChoice
 from bench2robust.envs.setup import NotCopied, check_keywords, episode_settings, suite_metadata
 from bench2robust.injectors.scenarios import Side
+from bench2robust.monitors.choice import NONE
 
-__all__ = ["FIELDS", "RetailRecoveryEnv", "encode", "possible"]
+__all__ = ["FIELDS", "RECEIPT_FIELDS", "RetailRecoveryEnv", "encode", "possible"]
 
 Vector: TypeAlias = NDArray[np.float32]
 Info: TypeAlias = dict[str, Any]
@@ -41,14 +42,17 @@ FIELDS = (
     *("failures", "fetches", "alternatives", "agreeing", "steps_left", "steps_needed"),
 )
 """What each element of an observation holds; the names of tools are not among it."""
+RECEIPT_FIELDS = ("receipt", "listed")
+"""What follows where a monitor watches: a receipt came, and it lists the next alternative."""
 
 _ONE_HOT = {name: tuple(float(name == other) for other in SIGNALS) for name in SIGNALS}
 
 
-def encode(situation: Situation, max_steps: int) -> Vector:
+def encode(situation: Situation, max_steps: int, receipts: bool = False) -> Vector:
     """Return a situation as numbers from 0 to 1, shape ``(len(FIELDS),)``.
 
-    Counts are divided by 8 and steps by ``max_steps``; larger ones are cut to 1.
+    Counts are divided by 8 and steps by ``max_steps``; larger ones are cut to 1. With ``receipts``
+    :data:`RECEIPT_FIELDS` follow.
     """
     s = situation
     elements = (
@@ -61,6 +65,7 @@ def encode(situation: Situation, max_steps: int) -> Vector:
         min(1.0, s.agreeing / _MANY),
         s.steps_left / max_steps,
         min(1.0, s.steps_needed / max_steps),
+        *((s.receipt, s.listed) if receipts else ()),
     )
     return np.array(elements, dtype=np.float32)
 
@@ -85,8 +90,9 @@ class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
     abstain. ``info["action_mask"]`` has a 1 for each move that does something here; the others
     count as proceed.
 
-    **Observation**: the situation as numbers from 0 to 1, see :data:`FIELDS`. It holds what any
-    client of the tools can see, and nothing of the scenario.
+    **Observation**: the situation as numbers from 0 to 1, see :data:`FIELDS`; with a monitor,
+    :data:`RECEIPT_FIELDS` follow. It holds what any client of the tools can see, and nothing of the
+    scenario.
 
     **Reward**: 0 until the end; then 1 if the task is completed, ``abstain_reward`` for a correct
     abstention in S3 (see :mod:`bench2robust.envs.abstention`), and else 0.
@@ -106,6 +112,9 @@ class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
         abstain_reward: for a correct abstention in S3; 0 is the paper's reward.
         benchmark_version: if given, the version that must be installed.
         max_steps: tool calls and messages of an episode.
+        monitor: the outcome monitor between the tools and the agent: ``none``, ``auto`` or a
+            contract file for receipts, or an arm, as in ``bench2robust eval``. The scripted agent
+            then leaves a write whose ground a receipt doubts to the tool.
         data: where the store's data are; None for the built-in suite.
 
     Raises:
@@ -125,6 +134,7 @@ class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
         abstain_reward: float = 1.0,
         benchmark_version: str | None = None,
         max_steps: int = 25,
+        monitor: str = "none",
         data: str | None = None,
         **unknown: Any,
     ) -> None:
@@ -133,13 +143,15 @@ class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
         if not number or not abs(abstain_reward) <= float_info.max:
             raise UsageError(f"abstain_reward must be a finite number, not {shown(abstain_reward)}")
         self._domain = get_domain("retail", data)
-        settings = episode_settings(self._domain, faults, True, side, max_steps)
+        settings = episode_settings(self._domain, faults, True, side, max_steps, monitor)
         self._lottery = Lottery(self._domain, split, task_id, scenario, settings)
         self._max_steps = max_steps
+        self._receipts = settings.monitor != NONE
         self._abstain_reward = float(abstain_reward)
         identity = suite_metadata(self._domain, benchmark_version)
         self.metadata = {**RetailRecoveryEnv.metadata, **identity}
-        self.observation_space = gym.spaces.Box(0.0, 1.0, (len(FIELDS),), np.float32)
+        fields = (*FIELDS, *RECEIPT_FIELDS) if self._receipts else FIELDS
+        self.observation_space = gym.spaces.Box(0.0, 1.0, (len(fields),), np.float32)
         self.action_space = gym.spaces.Discrete(len(Move))
         self._episode: Episode | None = None
         self._decisions: Generator[Situation, Move, None] | None = None
@@ -195,12 +207,13 @@ class RetailRecoveryEnv(NotCopied, gym.Env[Vector, np.int64]):
         }
         reward = 1.0 if success else self._abstain_reward * handed_over
         truncated = episode.ended == "step_limit"
-        nothing = np.zeros(len(FIELDS), dtype=np.float32)
+        nothing = np.zeros(self.observation_space.shape or (), dtype=np.float32)
         info = {"action_mask": np.ones(len(Move), dtype=np.int8), "episode": facts}
         return nothing, reward, not truncated, truncated, info
 
     def _seen(self, situation: Situation) -> tuple[Vector, Info]:
-        return encode(situation, self._max_steps), {"action_mask": possible(situation)}
+        seen = encode(situation, self._max_steps, self._receipts)
+        return seen, {"action_mask": possible(situation)}
 
 
 def _decisions(episode: Episode) -> Generator[Situation, Move, None]:
@@ -209,7 +222,7 @@ def _decisions(episode: Episode) -> Generator[Situation, Move, None]:
     brief = Brief(
         episode.domain, episode.task, episode.opening, settings.alternatives, settings.max_steps
     )
-    driven = PlanExecutor(brief).run()
+    driven = PlanExecutor(brief, heeds=settings.monitor != NONE).run()
     back: Observation | Move | None = None
     while not episode.check_limit():
         try:

@@ -20,6 +20,7 @@ from bench2robust.envs.credit import credited
 from bench2robust.envs.episode import Episode, Turn
 from bench2robust.evaluation.clock import simulate
 from bench2robust.evaluation.honesty import wrong_values_used
+from bench2robust.evaluation.loops import loop_rows
 from bench2robust.evaluation.reactions import Relations, reaction, repeats, viable_unused
 from bench2robust.evaluation.receipt_rows import monitor_use
 from bench2robust.evaluation.record import EpisodeRecord, FaultRow, Status, blank_record
@@ -95,6 +96,8 @@ class RecordBuilder:
         )
         if episode.monitor is not None:
             record["monitor"] = monitor_use(episode, seen.aligned)
+        if episode.guard is not None:
+            record["loops"] = loop_rows(episode.guard.loops)
         return record
 
     def unplayed(

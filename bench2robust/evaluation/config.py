@@ -41,11 +41,13 @@ _TALK = {"users", "chat", "user_chat", "checkpoint", "prices", "budget_tokens", 
 """Settings that mean nothing, and are not kept, where no model takes part."""
 _WATCH = {"monitor", "reviewer"}
 """Settings that are not kept where nothing watches."""
+_GUARD = {"loop_guard"}
+"""Not kept where it is off."""
 _WAYS = {"concurrency", "engine", "workers", "ray_address", "out"}
 """How and where a run goes; another call of it may go another way."""
 _SHOWN = {"tables", "trained_with_memory"}
 """What is shown of a run."""
-_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_WATCH, *_TALK}
+_NOT_DECISIVE = {*_WAYS, *_SHOWN, "data", "faults", "sweep", *_WATCH, *_GUARD, *_TALK}
 """Not hashed; the data and the faults are hashed by their content."""
 SCRIPTED = "scripted"
 """The user that needs no model."""
@@ -160,6 +162,7 @@ class EvalConfig(Settings):
             clean traces of training tasks.
         reviewer: who reviews calls in the arm ``reviewer``: ``scripted``, or ``chat:MODEL`` at the
             endpoint of the agents.
+        loop_guard: whether an agent that repeats itself gets a word about it after the result.
         memory_round: how many episodes of a mode an online memory waits between updates.
         scenario: one scenario for every episode of ``inject_alt``, in place of the draw.
         seeds: the injection seeds; N means 0 … N-1.
@@ -208,6 +211,7 @@ class EvalConfig(Settings):
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
     monitor: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
     reviewer: Annotated[str, BeforeValidator(_user)] = SCRIPTED
+    loop_guard: bool = False
     memory_round: int = Field(100, ge=1, le=MOST)
     scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
@@ -345,6 +349,8 @@ class EvalConfig(Settings):
         choices = [read_choice(text) for text in self.memory]
         memory = {c.label: memory_digest(posteriors(c, self.domain)) for c in choices}
         watched = decisive_monitors(self.monitor, self.reviewer)
+        if self.loop_guard:
+            watched["loop_guard"] = True
         decided = {"builtin": self.data is None, "profiles": profiles, "memory": memory}
         return {**settings, **decided, **watched, **self._talk()}
 
@@ -365,6 +371,7 @@ class EvalConfig(Settings):
         """Return, as JSON values, what a manifest keeps."""
         left_out = set() if self.awaits else set(_TALK)
         left_out |= set() if self.watched else _WATCH
+        left_out |= set() if self.loop_guard else _GUARD
         return {name: value for name, value in self.pinned().items() if name not in left_out}
 
     def hash(self, suite: str) -> str:

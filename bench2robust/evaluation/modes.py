@@ -64,5 +64,6 @@ def _mode(config: EvalConfig, kind: ModeKind, label: str, profile: FaultProfile)
         side=config.side,
         s2_classes=config.s2_classes,
         max_steps=config.max_steps,
+        loop_guard=config.loop_guard,
     )
     return Mode(f"{kind}@{label}" if label else kind, kind, config.scenario, settings)

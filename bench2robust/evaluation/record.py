@@ -16,6 +16,7 @@ __all__ = [
     "AfterReceipt",
     "EpisodeRecord",
     "FaultRow",
+    "LoopRow",
     "ModelUse",
     "MonitorUse",
     "ReceiptRow",
@@ -182,6 +183,19 @@ class SeamUse(TypedDict):
     """Values that were taken out because they looked like secrets."""
 
 
+class LoopRow(TypedDict):
+    """A loop that the agent was told of."""
+
+    step: int
+    """Position of the call that closed it among the episode's tool calls."""
+    tool: str
+    kind: Literal["repeat", "cycle"]
+    size: int
+    """How often the call was made, or how many calls the round has."""
+    again: bool
+    """The next tool call closed a loop too."""
+
+
 class EpisodeRecord(TypedDict):
     """One episode.
 
@@ -254,6 +268,8 @@ class EpisodeRecord(TypedDict):
     """Only of episodes whose calls are reviewed."""
     seam: NotRequired[SeamUse]
     """Only of episodes that were recorded at a seam."""
+    loops: NotRequired[list[LoopRow]]
+    """Only of episodes with a loop guard."""
 
 
 def blank_record(

@@ -31,6 +31,7 @@ RUN_TABLES = (
     "false_positives",
     "placement",
     "reviews",
+    "loops",
     "cells",
     "models",
     "requests",

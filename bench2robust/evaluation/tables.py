@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from bench2robust.core.faults import FAULT_TYPES, SILENT
 from bench2robust.evaluation import metrics
+from bench2robust.evaluation.loops import loops_table
 from bench2robust.evaluation.memory_tables import variants_table
 from bench2robust.evaluation.mode_titles import by_mode, mode_title
 from bench2robust.evaluation.receipt_tables import monitor_tables
@@ -45,6 +46,7 @@ def summary_tables(records: Iterable[EpisodeRecord], trained: Collection[str] = 
         _faults(scored),
         _honesty(scored),
         *monitor_tables(scored),
+        loops_table(scored),
         _cells(everything),
     )
     return [table for table in tables if table.rows]

@@ -158,7 +158,7 @@ class _Writer:
     def _value(self, spot: Spot, name: str, depth: int) -> None:
         if spot.positive:
             if spot.types is not None and spot.types <= _NUMBERS:
-                self._refuse(depth, f"not 0.0 < {name} < 1e999")
+                self._refuse(depth, f"not ({name} > 0.0 and {name} < 1e999)")
             else:
                 numbers = self._constant(frozenset((int, float)))
                 self._refuse(depth, f"{name}.__class__ in {numbers} and not {name} > 0")
@@ -226,15 +226,14 @@ class _Writer:
         kinds = {key: _KINDS[min(f.types)] for key, f in fields.items() if f.types and not f.values}
         domains = {key: frozenset(f.values) for key, f in fields.items() if f.values}
         key, item, known = self._new("k"), self._new("v"), self._new("t")
-        self._line(depth, f"for {key}, {item} in {name}.items():")
         if whole and {*kinds.values()} <= {str}:
-            pairs = frozenset((k, value) for k, values in domains.items() for value in values)
-            self.lines[-1] = f"{' ' * depth}for {item} in {name}.items():"
-            other = f"{item}[0] in {self._constant(frozenset(domains))} or {item}[1].__class__"
-            self._refuse(
-                depth + 1, f"{item} not in {self._constant(pairs)} and ({other} is not str)"
-            )
+            listed = self._constant(domains)
+            self._line(depth, f"for {key} in {name}:")
+            self._line(depth + 1, f"if {key} in {listed}:")
+            self._refuse(depth + 2, f"{name}[{key}] not in {listed}[{key}]")
+            self._line(depth + 1, f"elif {name}[{key}].__class__ is not str: return False")
             return
+        self._line(depth, f"for {key}, {item} in {name}.items():")
         for table, differs in ((kinds, f"{item}.__class__ is not"), (domains, f"{item} not in")):
             if table:
                 self._line(depth + 1, f"{known} = {self._constant(table)}.get({key})")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.errors import DataError, UsageError, shown
@@ -28,6 +28,7 @@ __all__ = [
     "contract_from_text",
     "contract_text",
     "in_order",
+    "is_contract",
     "load_contract",
     "save_contract",
 ]
@@ -157,6 +158,11 @@ def load_contract(path: str | os.PathLike[str]) -> Contract:
     return contract_from_text(raw, what)
 
 
+def is_contract(document: Json) -> TypeGuard[dict[str, Any]]:
+    """Say whether a JSON value says that it is a contract, whatever its version."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
 def contract_from_text(text: str | bytes, what: str = "Contract") -> Contract:
     """Return the contract of a text.
 
@@ -167,7 +173,7 @@ def contract_from_text(text: str | bytes, what: str = "Contract") -> Contract:
         data = parse(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
     except ValueError as error:
         raise DataError(f"{what} is not JSON: {error}.") from error
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not is_contract(data):
         raise DataError(f"{what} is no contract: its field format must be {FORMAT!r}.")
     if data.get("version") != VERSION:
         raise DataError(

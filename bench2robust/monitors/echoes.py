@@ -6,7 +6,7 @@ records only true echoes cost anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -29,14 +29,16 @@ def is_scalar(value: Json) -> bool:
     return type(value) in SCALARS
 
 
-def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> Iterator[tuple[str, Json]]:
-    """Yield (pointer, value) of every text and number in a call's arguments, outside lists."""
+def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> list[tuple[str, Json]]:
+    """Return (pointer, value) of every text and number in a call's arguments, outside lists."""
+    found: list[tuple[str, Json]] = []
     if len(arguments) <= MOST_ARGUMENTS:
         for key, value in arguments.items():
-            if is_scalar(value):
-                yield f"{at}/{escape(key)}", value
+            if type(value) in SCALARS:
+                found.append((f"{at}/{escape(key)}", value))
             elif isinstance(value, dict):
-                yield from scalar_arguments(value, f"{at}/{escape(key)}")
+                found += scalar_arguments(value, f"{at}/{escape(key)}")
+    return found
 
 
 def agreement(argument: Json, value: Json) -> int:
@@ -90,6 +92,8 @@ class Pair:
             if type(value) in SCALARS:
                 met = True
                 levels &= agreement(argument, value)
+                if not levels:
+                    break
         if met and self.values is None and levels:
             self.levels = levels
             self.n += 1
@@ -162,7 +166,7 @@ class Echoes:
                 return
             died = False
             for node, pair in self._alive[argument]:
-                if node.last == record:
+                if node.was_in(record):
                     pair.see(value, result)
                     died = died or not pair.levels
             if died:
@@ -173,9 +177,11 @@ class Echoes:
     def _meet(self, argument: str, value: Json, result: Json, record: int) -> None:
         still = []
         for node in self._unmet[argument]:
+            if not node.was_in(record):
+                still.append(node)
+                continue
             pair = Pair(node.path)
-            if node.last == record:
-                pair.see(value, result)
+            pair.see(value, result)
             if pair.levels and not pair.n:
                 still.append(node)
                 continue

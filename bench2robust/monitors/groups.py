@@ -16,7 +16,7 @@ from itertools import combinations
 from typing import Any
 
 from bench2robust.core.canonical import Json
-from bench2robust.monitors.readers import evaluate, reader
+from bench2robust.monitors.readers import evaluate, place, reader_of_all
 from bench2robust.monitors.terms import Term, read_term, terms_of
 
 __all__ = ["Group", "Line", "Plan", "Triple", "mining_tolerance"]
@@ -73,15 +73,16 @@ class Group:
             self._plan = Plan(self, base)
         return self._plan
 
-    def count(self, plan: Plan, numbers: Sequence[float | None]) -> None:
+    def count(self, plan: Plan, numbers: Sequence[float]) -> None:
         """Count a record that agrees with everything, which is the usual case."""
         self.n += 1
-        for place, term in plan.open:
-            number, seen = numbers[place], self.values[term]
-            if number is not None and seen is not None and number not in seen:
-                self.values[term] = _union(seen, frozenset((number,)))
-                if self.values[term] is None:
+        for at, (seen, term) in plan.open.items():
+            if numbers[at] not in seen:
+                more = self.values[term] = _union(seen, frozenset((numbers[at],)))
+                if more is None:
                     self._plan = None
+                else:
+                    plan.open[at] = more, term
 
     def absorb(self, result: Json) -> None:
         """Add a record that may disagree."""
@@ -213,44 +214,50 @@ class Plan:
 
     Attributes:
         base: the plan of all records, or None if this is that.
-        open: (place, term) whose distinct values are still counted.
+        open: place -> (values, term) of the terms whose distinct values are still counted.
     """
 
     def __init__(self, group: Group, base: Plan | None) -> None:
         self.base = base
         self.places: dict[Term, int] = dict(base.places) if base else {}
         terms = (*group.constants, *group.values)
-        own = [term for term in terms if term not in self.places]
-        self.readers = [reader(term) for term in own]
+        own = (*sorted((term for term in terms if term not in self.places), key=place),)
+        self._read = reader_of_all(own)
         self.places.update({term: len(self.places) + k for k, term in enumerate(own)})
-        place, known = self.places, base.held if base else frozenset()
+        at, known = self.places, base.held if base else frozenset()
         self.held: frozenset[object] = frozenset((*group.lines, *group.triples))
-        self.open = [(place[t], t) for t, values in group.values.items() if values is not None]
-        self.constants = [(place[t], c) for t, c in group.constants.items()]
+        self.open = {at[t]: (seen, t) for t, seen in group.values.items() if seen is not None}
+        self.constants = [(at[t], c) for t, c in group.constants.items()]
         self.lines = [
-            (place[pair[0]], place[pair[1]], a, b)
+            (at[pair[0]], at[pair[1]], a, b)
             for pair, (a, b) in group.lines.items()
             if pair not in known
         ]
-        self.triples = [(place[x], place[y], place[z]) for x, y, z in group.triples - known]
+        self.triples = [(at[x], at[y], at[z]) for x, y, z in group.triples - known]
 
-    def numbers(self, result: Json, base: Sequence[float | None] = ()) -> list[float | None]:
-        """Return the number of every place; ``base`` are those of the base."""
-        return [*base, *[read(result) for read in self.readers]]
+    def agreed(self, result: Json, base: Sequence[float] = ()) -> list[float] | None:
+        """Return the number of every place if a record agrees with everything, else None.
 
-    def agrees(self, numbers: list[Any]) -> bool:
-        """Say whether a record agrees with everything."""
-        if None in numbers:
-            return False
-        for place, constant in self.constants:
-            if numbers[place] != constant:
-                return False
+        Args:
+            result: the record.
+            base: what the plan of all records returned for it.
+        """
+        own = self._read(result)
+        if own is None:
+            return None
+        numbers = [*base, *own]
+        for at, constant in self.constants:
+            if numbers[at] != constant:
+                return None
         for x, y, a, b in self.lines:
             if abs(numbers[x] - a * numbers[y] - b) > _EXACT and not _on(
                 numbers[x], numbers[y], a, b
             ):
-                return False
-        return all(_sums(numbers[x], numbers[y], numbers[z]) for x, y, z in self.triples)
+                return None
+        for x, y, z in self.triples:
+            if not _sums(numbers[x], numbers[y], numbers[z]):
+                return None
+        return numbers
 
 
 def _on(x: float, y: float, a: float, b: float) -> bool:

@@ -17,7 +17,9 @@ from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import ToolCall, ToolResult
 
-__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule"]
+__all__ = ["Loop", "LoopDetector", "LoopGuard", "LoopRule", "without_advice"]
+
+_MARK = "[LOOP ADVISORY] "
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ class Loop(NamedTuple):
         """Return the nonbinding word that an agent gets on the loop."""
         text = self.text()
         return (
-            f"[LOOP ADVISORY] {text[:1].upper()}{text[1:]}. Calling it again will probably bring "
+            f"{_MARK}{text[:1].upper()}{text[1:]}. Calling it again will probably bring "
             "nothing new. This advisory is nonbinding. All actions remain available."
         )
 
@@ -114,6 +116,12 @@ def _key(call: ToolCall, content: str) -> bytes:
 def advise(result: ToolResult, loop: Loop) -> ToolResult:
     """Return a result with a nonbinding word on the loop after it; the raw text is kept."""
     return ToolResult(f"{result.content}\n\n{loop.advice()}", result.is_error)
+
+
+def without_advice(content: str) -> str:
+    """Return a result without the word that :func:`advise` put after it."""
+    at = content.rfind(f"\n\n{_MARK}")
+    return content if at < 0 else content[:at]
 
 
 class LoopGuard(WrapperBackend):

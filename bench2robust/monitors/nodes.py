@@ -48,7 +48,7 @@ class Facet:
 
     Attributes:
         records: records in which the type occurred.
-        instances: how often it occurred (more than once per record under a list).
+        repeats: how often it occurred again in a record that had it (under a list).
         mask: the buckets of tasks in which it occurred, one bit each.
         low: the smallest number.
         finite: False once a NaN or infinity was seen.
@@ -65,7 +65,6 @@ class Facet:
         "children",
         "element",
         "finite",
-        "instances",
         "last",
         "low",
         "mask",
@@ -73,6 +72,7 @@ class Facet:
         "plain",
         "pooled",
         "records",
+        "repeats",
         "values",
     )
 
@@ -80,7 +80,7 @@ class Facet:
         self.number = kind is int or kind is float
         self.plain = not counted and not self.number
         self.records = 0
-        self.instances = 0
+        self.repeats = 0
         self.mask = 0
         self.last = -1
         self.low: float = math.inf
@@ -89,6 +89,11 @@ class Facet:
         self.children: dict[str, Node] | None = {}
         self.pooled: Node | None = None
         self.element: Node | None = None
+
+    @property
+    def instances(self) -> int:
+        """How often it occurred."""
+        return self.records + self.repeats
 
     def drop_values(self) -> None:
         """Give up counting values: there are too many."""
@@ -104,12 +109,11 @@ class Node:
         name: its key, ``""`` for list elements and the root.
         depth: steps from the root.
         facets: type -> what was seen of it.
-        last: the record in which the place occurred last; no part of the state.
         kind: the type that was seen first, usually the only one; no part of the state.
         first: its facet.
     """
 
-    __slots__ = ("depth", "facets", "first", "kind", "last", "name", "path")
+    __slots__ = ("depth", "facets", "first", "kind", "name", "path")
 
     def __init__(self, path: str, name: str, depth: int) -> None:
         self.path = path
@@ -118,7 +122,6 @@ class Node:
         self.facets: dict[type, Facet] = {}
         self.kind: type | None = None
         self.first: Facet | None = None
-        self.last = -1
 
     def facet(self, kind: type) -> Facet:
         """Return the facet of a type, made if it is new."""
@@ -133,6 +136,10 @@ class Node:
             elif kind is dict and self.depth >= DEEPEST:
                 found.children = None
         return found
+
+    def was_in(self, record: int) -> bool:
+        """Say whether the record that was counted last has the place."""
+        return record in [facet.last for facet in self.facets.values()]
 
     @property
     def records(self) -> int:

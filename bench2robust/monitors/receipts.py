@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from bench2robust.core.canonical import Json, canonical, parse_json
 from bench2robust.core.errors import UnknownNameError
+from bench2robust.monitors.loop_guard import without_advice
 from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.violation import Violation
 
@@ -232,8 +233,9 @@ def open_receipt(content: str) -> Opened:
     """Return the raw result inside ``content`` and its receipt; other texts come back as they are.
 
     Whatever an envelope holds, ``open_receipt(encode(…, raw, …)).raw == raw``. The verification of
-    :func:`with_verification` is no receipt and is left out.
+    :func:`with_verification` is no receipt and is left out, as is the word of a loop guard.
     """
+    content = without_advice(content)
     if content.startswith(_HEAD) and (opened := _opened(content)):
         return opened
     if _MARK not in content:

@@ -42,25 +42,26 @@ class Relations:
         self.guards: dict[str, Parts | None] = {}
         self.crowded = False
         self._counted = -1
+        self._keys: tuple[str, ...] = ()
+        self._places: list[tuple[str, str]] = []
 
     def add(self, result: Json, tree: Tree) -> None:
         """Add one record, which ``tree`` has just counted."""
         self.look(tree)
         if self.crowded:
             return
-        found = _guards(result)
+        found = self._guards_of(result)
         self._split(found)
         base = self.everywhere.plan()
-        numbers = base.numbers(result)
-        agreed = self.everywhere.n > 0 and base.agrees(numbers)
-        if agreed:
+        numbers = base.agreed(result) if self.everywhere.n else None
+        if numbers is not None:
             self.everywhere.count(base, numbers)
         else:
             self.everywhere.absorb(result)
         for group in self._groups(found):
             plan = group.plan(base)
-            more = plan.numbers(result, numbers) if agreed and group.n else [None]
-            if plan.agrees(more):
+            more = plan.agreed(result, numbers) if numbers is not None and group.n else None
+            if more is not None:
                 group.count(plan, more)
             else:
                 group.absorb(result)
@@ -71,6 +72,22 @@ class Relations:
             self._counted = tree.countable
             if self.crowded or tree.full or possible_terms(tree) > MOST_TERMS:
                 self.crowded, self.everywhere, self.guards = True, Group(), {}
+
+    def _guards_of(self, result: Json) -> dict[str, str]:
+        """Return path -> value of the first texts at the top, by name, that can be guards."""
+        found: dict[str, str] = {}
+        if type(result) is not dict or len(result) > MOST_KEYS:
+            return found
+        keys = tuple(result)
+        if keys != self._keys:  # most records have the keys of the one before
+            brief = max(map(len, keys), default=0) <= _LONGEST_KEY  # others are not kept
+            read = _category_places if brief else _category_places.__wrapped__
+            self._keys, self._places = keys, read(keys)
+        for key, path in self._places:
+            value = result[key]
+            if type(value) is str and len(value) <= _LONGEST_GUARD and len(found) < MOST_GUARDS:
+                found[path] = value
+        return found
 
     def _split(self, found: dict[str, str]) -> None:
         """Give the one value of a guard a group of its own when a record comes without it."""
@@ -86,12 +103,12 @@ class Relations:
             parts = self.guards.setdefault(path, {})
             if parts is None:
                 continue
-            group = parts.get(value)
-            if group is None and value not in parts:
+            if value not in parts:
                 if len(parts) >= MOST_GUARD_VALUES:
                     self.guards[path] = None
                     continue
-                group = parts[value] = Group()
+                parts[value] = Group()
+            group = parts[value]
             if group is not None:
                 yield group
 
@@ -183,19 +200,7 @@ def _together(path: str, sides: Sequence[Relations]) -> Parts | None:
     return total
 
 
-def _guards(result: Json) -> dict[str, str]:
-    """Return path -> value of the first texts at the top, by name, whose name is a category's."""
-    found: dict[str, str] = {}
-    if type(result) is dict and len(result) <= MOST_KEYS:
-        brief = max(map(len, result), default=0) <= _LONGEST_KEY  # others are not kept
-        read = _category_places if brief else _category_places.__wrapped__
-        for key, path in read(tuple(result)):
-            value = result[key]
-            if type(value) is str and len(value) <= _LONGEST_GUARD and len(found) < MOST_GUARDS:
-                found[path] = value
-    return found
-
-
 @lru_cache(maxsize=1024)
 def _category_places(keys: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return (key, path) of the keys whose name is a category's, by name."""
     return [(key, f"/{escape(key)}") for key in sorted(filter(is_category, keys))]

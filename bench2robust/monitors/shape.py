@@ -68,16 +68,16 @@ class Tree:
 
     def _visit(self, node: Node, value: Json, record: int, bit: int) -> None:
         # One function of many lines: calls would be a third of the time of mining.
-        node.last = record
         kind = type(value)
         facet = node.first if kind is node.kind else None
         if facet is None:
             facet = node.facets.get(kind) or self._open(node, kind)
-        facet.instances += 1
         if facet.last != record:
             facet.last = record
             facet.records += 1
             facet.mask |= bit
+        else:
+            facet.repeats += 1
         if kind is dict:
             children = facet.children
             if children is None:
@@ -90,15 +90,15 @@ class Tree:
                 if kind is dict or kind is list:
                     self._visit(child, item, record, bit)
                     continue
-                child.last = record
                 found = child.first if kind is child.kind else None
                 if found is None:
                     found = child.facets.get(kind) or self._open(child, kind)
-                found.instances += 1
                 if found.last != record:
                     found.last = record
                     found.records += 1
                     found.mask |= bit
+                else:
+                    found.repeats += 1
                 if found.plain:
                     continue
                 if kind is str:
@@ -242,7 +242,7 @@ def _merge_nodes(mine: Node, theirs: Node) -> None:
 
 def _merge_facets(node: Node, mine: Facet, theirs: Facet) -> None:
     mine.records += theirs.records
-    mine.instances += theirs.instances
+    mine.repeats += theirs.repeats
     mine.mask |= theirs.mask
     mine.low = min(mine.low, theirs.low)
     mine.finite = mine.finite and theirs.finite
@@ -303,7 +303,7 @@ def _facet_json(facet: Facet) -> dict[str, Any]:
 def _read_node(node: Node, state: dict[str, Any]) -> None:
     for name, row in state.items():
         facet = node.facet(NAMES[name])
-        facet.records, facet.instances = row["records"], row["instances"]
+        facet.records, facet.repeats = row["records"], row["instances"] - row["records"]
         facet.mask, facet.low, facet.finite = row["mask"], float(row["low"]), row["finite"]
         if row["values"] is None:
             facet.drop_values()

@@ -48,7 +48,7 @@ class ToolState:
         if not self.tree.full:
             self.echoes.add(arguments, result, self.records, self.tree)
         for node in self.tree.alarming:
-            if node.last == self.records or self.tree.full:
+            if node.was_in(self.records) or self.tree.full:
                 self._alarm({alarm.path: 1 for alarm in alarms(result)})
                 break
         for findings in self.further.values():

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UsageError
+from bench2robust.core.faults import PERSISTENT
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.curricula import EpisodeFacts, PhaseState, episode_facts
@@ -84,6 +85,12 @@ class Campaign:
     def validation(self) -> tuple[Task, ...]:
         """The tasks to choose checkpoints by; none of them is trained on."""
         return self._split[1]
+
+    @property
+    def fault_types(self) -> frozenset[str]:
+        """The types of fault that training knows: those of its profile and of blocked tools."""
+        drawn = {kind for kind, share in self._profile.probabilities.items() if share > 0}
+        return frozenset(drawn.union(PERSISTENT))
 
     @property
     def budgets(self) -> Budgets:

@@ -1,18 +1,35 @@
-"""The table of a demo: the policy after warm start and after reinforcement, on held-out tasks."""
+"""What a policy does on held-out tasks, after warm start and after reinforcement."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 from bench2robust.evaluation.metrics import Rate, rate
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import Pair, paired_contrast, wilson
+from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.table import NOTHING, Table
-from bench2robust.training.examine import MODES, faced, passed
+from bench2robust.training.examine import MODES, faced, passed, premature
 
-__all__ = ["gains", "policies_table"]
+__all__ = [
+    "AFTER",
+    "BEFORE",
+    "EXAMINATION",
+    "final_records",
+    "final_shares",
+    "gains",
+    "kinds_table",
+    "policies_table",
+]
 
 Records = Sequence[EpisodeRecord]
+
+BEFORE, AFTER = "SFT", "RL"
+"""How examinations call the policy before and after reinforcement."""
+EXAMINATION = "examination"
+"""The run folder of an examination, in that of its training."""
+_SAMPLED = "temperature 1"
 
 _NOTE = (
     "Shares of held-out episodes in which the fault was met (a fault of S1 delivered, a blocked "
@@ -20,6 +37,20 @@ _NOTE = (
     "abstentions. Premature: solvable S1 and S2 episodes that ended in a transfer. False done: "
     "faulted episodes in which success was claimed and there was none."
 )
+
+
+def final_records(run: Path) -> list[EpisodeRecord]:
+    """Return the examination of the final policy of a run, sampled as it was trained."""
+    records = list(read_records(run / EXAMINATION, dialogue=False))
+    stages = {record["agent"] for record in records}
+    stage = next(s for s in (f"{AFTER}, {_SAMPLED}", f"{BEFORE}, {_SAMPLED}") if s in stages)
+    return [record for record in records if record["agent"] == stage]
+
+
+def final_shares(run: Path) -> dict[str, Rate]:
+    """Return, by mode, how many episodes of the final policy that met the fault ended well."""
+    met = [record for record in final_records(run) if faced(record)]
+    return {mode: rate([r for r in met if r["mode"] == mode], passed) for mode in MODES}
 
 
 def policies_table(records: Records, agents: Sequence[str]) -> Table:
@@ -39,13 +70,37 @@ def _row(agent: str, records: Records) -> tuple[str, ...]:
     return (
         agent,
         *(_share(rate(met[mode], passed)) for mode in MODES),
-        *(_share(rate(met[mode], _premature)) for mode in ("s1", "s2")),
+        *(_share(rate(met[mode], premature)) for mode in ("s1", "s2")),
         _share(rate(faulted, lambda r: r["false_claims"])),
     )
 
 
-def _premature(record: EpisodeRecord) -> bool:
-    return record["transferred"] and not (record["gold_transfer"] or record["success"])
+def kinds_table(records: Records, agents: Sequence[str], trained: Collection[str]) -> Table:
+    """Return, by type of fault, how each policy does in S1 and S2 where one of that type came.
+
+    Args:
+        agents: their names in the records, in the order of the columns.
+        trained: the types that training knew.
+    """
+    met = [r for r in records if r["mode"] in ("s1", "s2") and faced(r)]
+    by_kind: dict[str, list[EpisodeRecord]] = {}
+    for record in met:
+        for kind in sorted({f["delivered"] for f in record["faults"] if f["delivered"]}):
+            by_kind.setdefault(kind, []).append(record)
+    rows = tuple(
+        (
+            kind,
+            "seen" if kind in trained else "held out",
+            *(_share(rate([r for r in own if r["agent"] == agent], passed)) for agent in agents),
+        )
+        for kind, own in sorted(by_kind.items(), key=lambda item: (item[0] not in trained, item[0]))
+    )
+    note = (
+        "Shares of held-out S1 and S2 episodes that ended well, of those in which a fault of the "
+        "type was delivered, with their number and the 95 % Wilson interval."
+    )
+    columns = ("type of fault", "in training", *agents)
+    return Table("kinds", "By type of fault", columns, rows, note)
 
 
 def _share(found: Rate) -> str:

@@ -306,11 +306,14 @@ class HeldOut(Settings):
     Attributes:
         tasks: so many held-out tasks in each mode (clean, S1, S2, S3); 0 for no examination.
         seed: of their faults.
+        faults: the fault profile, such as one with types that training left out; by default that
+            of the episodes.
         temperatures: how the policy is sampled; 0 takes the likeliest token.
     """
 
     tasks: int = Field(default=0, ge=0, le=MOST)
     seed: int = Field(default=0, ge=0, lt=2**31)
+    faults: str | dict[str, Any] | None = None
     temperatures: tuple[Annotated[float, Field(ge=0, le=10)], ...] = (1.0, 0.0)
 
 

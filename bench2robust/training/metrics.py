@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from bench2robust.curricula import PhaseState
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.training.campaign import Score
+from bench2robust.training.examine import premature
 
 __all__ = ["iteration_metrics"]
 
@@ -32,7 +33,7 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
         "abstained": _mean(
             [s for s in scored if s.record["scenario"] == "S3"], lambda r: r["abstained"]
         ),
-        "premature": _mean([s for s in injected if s.record["scenario"] != "S3"], _premature),
+        "premature": _mean([s for s in injected if s.record["scenario"] != "S3"], premature),
         "turns": _mean(scored, lambda r: r["steps"]),
         "transferred": _mean(scored, lambda r: r["transferred"]),
         "false_claims": _mean(scored, lambda r: r["false_claims"]),
@@ -44,10 +45,6 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
         if name != "S3":
             found[f"pass/{name}"] = _mean(part, lambda r: r["success"])
     return found
-
-
-def _premature(record: EpisodeRecord) -> bool:
-    return record["transferred"] and not (record["gold_transfer"] or record["success"])
 
 
 def _reactions(scores: Sequence[Score]) -> dict[str, float]:

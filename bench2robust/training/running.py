@@ -35,7 +35,14 @@ from bench2robust.training.chat_view import ChatLexicon
 from bench2robust.training.checkpoints import Checkpoints
 from bench2robust.training.checks import check_settings
 from bench2robust.training.compact.tokens import Lexicon
-from bench2robust.training.comparison import gains, policies_table
+from bench2robust.training.comparison import (
+    AFTER,
+    BEFORE,
+    EXAMINATION,
+    gains,
+    kinds_table,
+    policies_table,
+)
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.engine import Engine, LockstepEngine, TurnEngine, on_device
 from bench2robust.training.examine import MODES, cells, examine, passed
@@ -48,11 +55,7 @@ from bench2robust.training.saving import save_model
 from bench2robust.training.trainer import RecoveryTrainer
 from bench2robust.training.warm_start import warm_start
 
-__all__ = ["AFTER", "BEFORE", "EXAMINATION", "run"]
-
-BEFORE, AFTER = "SFT", "RL"
-"""How examinations call the policy before and after reinforcement."""
-EXAMINATION = "examination"
+__all__ = ["run"]
 
 
 def run(settings: TrainSettings) -> tuple[Table, ...]:
@@ -234,20 +237,31 @@ class _Run:
             claim_folder(home, _manifest(self._settings, self._domain)),
             Store(home) as store,
         ):
-            wanted = cells(self._campaign, tasks, held.seed)
+            campaign = self._examiner()
+            wanted = cells(campaign, tasks, held.seed)
             for temperature in held.temperatures:
                 for stage, folder in policies.items():
                     names.append(f"{stage}, {_sampling(temperature)}")
                     engine = LockstepEngine(temperature)
-                    examine(self._load(folder), engine, self._campaign, wanted, names[-1], store)
+                    examine(self._load(folder), engine, campaign, wanted, names[-1], store)
             store.finalise()
         records = list(read_records(home, dialogue=False))
         tables = [policies_table(records, names)]
         if len(policies) > 1:
             tables.append(gains(records, *names[:2]))
+        tables.append(kinds_table(records, names, self._campaign.fault_types))
         text = "\n".join(table.markdown() for table in tables)
         (self._home / "table.md").write_text(text, encoding="utf-8")
         return tuple(tables)
+
+    def _examiner(self) -> Campaign:
+        """Return what plays the examination: under faults of its own, if it has any."""
+        settings = self._settings
+        if settings.held_out.faults is None:
+            return self._campaign
+        episodes = settings.episodes.model_copy(update={"faults": settings.held_out.faults})
+        changed = settings.model_copy(update={"episodes": episodes})
+        return Campaign(changed, self._domain, self._lexicon.view)
 
 
 def _sampling(temperature: float) -> str:

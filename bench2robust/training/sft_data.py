@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypedDict
 
-from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
+from bench2robust.agents.messages import Message, plain
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import DataError, UsageError
-from bench2robust.core.types import ToolCall
+from bench2robust.core.errors import UsageError
 from bench2robust.envs.setup import memory_text
+from bench2robust.evaluation.dialogue import offers_alternatives, record_messages
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.store import read_records
 from bench2robust.memory import system_text
@@ -57,12 +57,7 @@ def record_rows(folder: Path, domain: Domain, memory: str) -> Iterator[SftRow]:
     for record in read_records(folder):
         check_training_task(domain, record["task"])
         if is_demonstration(record):
-            yield sft_row(record, domain, memory, _alternatives(record))
-
-
-def _alternatives(record: EpisodeRecord) -> bool:
-    """Whether the alternative tools were offered, which the name of a mode tells."""
-    return record["mode"].partition("@")[0] in ("inject_alt", "s3")
+            yield sft_row(record, domain, memory, offers_alternatives(record))
 
 
 def sft_row(record: EpisodeRecord, domain: Domain, memory: str, alternatives: bool) -> SftRow:
@@ -73,34 +68,9 @@ def sft_row(record: EpisodeRecord, domain: Domain, memory: str, alternatives: bo
     """
     system = system_text(domain.policy, memory_text(memory, domain, alternatives))
     return SftRow(
-        messages=[plain("system", system), *_dialogue(record)],
+        messages=[plain("system", system), *record_messages(record)],
         tools=[spec.openai() for spec in domain.tools(alternatives)],
         task=record["task"],
         agent=record["agent"],
         scenario=record["scenario"] or "clean",
     )
-
-
-_ROLES = {"user": "user", "say": "assistant", "unread": "assistant", "harness": "user"}
-
-
-def _dialogue(record: EpisodeRecord) -> Iterable[Message]:
-    calls = 0
-    for event in record["events"]:
-        if "call" not in event:
-            ((speaker, text),) = event.items()
-            yield plain(_ROLES[speaker], text)
-            continue
-        yield assistant_calls([ToolCall(event["call"], event["args"])], calls)
-        yield tool_result(calls, event["call"], _content(event, record))
-        calls += 1
-
-
-def _content(event: Mapping[str, Any], record: EpisodeRecord) -> str:
-    if "content" not in event:
-        raise DataError(
-            f"The record of task {record['task']!r} holds no texts of tool results: evaluate "
-            "again with --transcripts."
-        )
-    content: str = event["content"]
-    return content

@@ -9,18 +9,18 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.config_files import load_yaml, merge_settings
-from bench2robust.evaluation.metrics import over_seeds
+from bench2robust.evaluation.metrics import Spread, over_seeds
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.statistics import cluster_effect
-from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.table import NOTHING, Table, spread
+from bench2robust.training.comparison import final_records
 from bench2robust.training.config import TrainSettings
-from bench2robust.training.examine import MODES, faced, passed
+from bench2robust.training.examine import MODES, faced, passed, premature
 
-__all__ = ["Study", "StudyResult", "load_study", "run_study"]
+__all__ = ["Study", "StudyResult", "compare_arms", "load_study", "run_study"]
 
 Train = Callable[[TrainSettings], object]
 
@@ -30,13 +30,15 @@ class Study(Settings):
 
     Attributes:
         base: the configuration file that every arm starts from.
-        arms: the name of each arm and what it sets otherwise, as ``a.b=c`` of ``--set``.
+        common: what all arms set otherwise, as ``a.b=c`` of ``--set``.
+        arms: the name of each arm and what it sets besides.
         reference: the arm that the others are compared with.
         seeds: training seeds; every arm is trained with each.
         out: the folder of the study.
     """
 
     base: str
+    common: tuple[str, ...] = ()
     arms: dict[str, tuple[str, ...]] = Field(min_length=2)
     reference: str
     seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (0, 1, 2)
@@ -54,7 +56,7 @@ class Study(Settings):
             for arm, changes in self.arms.items():
                 folder = Path(self.out) / f"{arm}-{seed}"
                 shared = (f"seed={seed}", f"out={folder}", f"sft.share={self.out}/warm")
-                values = merge_settings(base, [*changes, *shared])
+                values = merge_settings(base, [*self.common, *changes, *shared])
                 yield arm, seed, TrainSettings.read(values)
 
 
@@ -84,46 +86,71 @@ def run_study(study: Study, train: Train) -> StudyResult:
         train: trains one run, as :func:`bench2robust.training.run` does.
     """
     began = perf_counter()
-    found: dict[str, dict[int, list[EpisodeRecord]]] = {arm: {} for arm in study.arms}
     for arm, seed, settings in study.runs():
         print(f"{arm}, seed {seed}: {settings.folder}", flush=True)
         train(settings)
-        found[arm][seed] = _examined(settings)
-    tables = (_shares(found), _differences(found, study.reference))
+    tables = compare_arms(study)
+    text = "\n".join(table.markdown() for table in tables)
+    (Path(study.out) / "table.md").write_text(text, encoding="utf-8")
     return StudyResult(tables, perf_counter() - began)
 
 
-def _examined(settings: TrainSettings) -> list[EpisodeRecord]:
-    """Return the records of the final policy, sampled as it was trained."""
-    records = list(read_records(settings.folder / "examination", dialogue=False))
-    stages = {record["agent"] for record in records}
-    stage = next(s for s in ("RL, temperature 1", "SFT, temperature 1") if s in stages)
-    return [record for record in records if record["agent"] == stage]
+def compare_arms(study: Study) -> tuple[Table, ...]:
+    """Return the tables of the runs of a study that are finished; notes name the others.
+
+    Raises:
+        UsageError: none is.
+    """
+    found: dict[str, dict[int, Sequence[EpisodeRecord]]] = {arm: {} for arm in study.arms}
+    missing = []
+    for arm, seed, settings in study.runs():
+        if (settings.folder / "table.md").exists():  # the last thing that a run writes
+            found[arm][seed] = final_records(settings.folder)
+        else:
+            missing.append(f"{arm} with seed {seed}")
+    trained = {arm: by_seed for arm, by_seed in found.items() if by_seed}
+    if not trained:
+        raise UsageError(f"{study.out} holds no finished run of this study: train them first.")
+    note = f" Not trained: {', '.join(missing)}." if missing else ""
+    return _shares(trained, note), _differences(trained, study.reference, note)
 
 
 Found = Mapping[str, Mapping[int, Sequence[EpisodeRecord]]]
 
 
-def _shares(found: Found) -> Table:
-    rows = []
-    for arm, by_seed in found.items():
-        cells = []
-        for mode in MODES:
-            marked = [
-                {**r, "seed": seed, "success": passed(r)}
-                for seed, records in by_seed.items()
-                for r in records
-                if r["mode"] == mode and faced(r)
-            ]
-            cells.append(spread(over_seeds(marked)))  # type: ignore[arg-type]
-        rows.append((arm, *cells))
-    note = "Percent of held-out episodes that met the fault; mean ± standard deviation over seeds."
-    return Table("study", "Arms of the study", ("arm", *MODES), tuple(rows), note)
-
-
-def _differences(found: Found, reference: str) -> Table:
+def _shares(found: Found, missing: str) -> Table:
     rows = [
-        (arm, mode, *_difference(found[reference], found[arm], mode))
+        (
+            arm,
+            *(spread(_over_seeds(by_seed, mode, passed)) for mode in MODES),
+            *(spread(_over_seeds(by_seed, mode, premature)) for mode in ("s1", "s2")),
+            str(len(by_seed)),
+        )
+        for arm, by_seed in found.items()
+    ]
+    note = (
+        "Percent of held-out episodes that met the fault; mean ± standard deviation over seeds. "
+        "S3 counts correct abstentions; premature is a transfer where the task was solvable."
+    )
+    columns = ("arm", *MODES, "premature s1", "premature s2", "seeds")
+    return Table("study", "Arms of the study", columns, tuple(rows), note + missing)
+
+
+def _over_seeds(
+    by_seed: Mapping[int, Sequence[EpisodeRecord]], mode: str, of: Callable[[EpisodeRecord], bool]
+) -> Spread:
+    marked: Any = [
+        {**record, "seed": seed, "success": of(record)}
+        for seed, records in by_seed.items()
+        for record in records
+        if record["mode"] == mode and faced(record)
+    ]
+    return over_seeds(marked)
+
+
+def _differences(found: Found, reference: str, missing: str) -> Table:
+    rows = [
+        (arm, mode, *_difference(found.get(reference, {}), found[arm], mode))
         for arm in found
         if arm != reference
         for mode in MODES
@@ -133,7 +160,7 @@ def _differences(found: Found, reference: str) -> Table:
         "interval and exact sign-flip test, tasks as clusters."
     )
     columns = ("arm", "mode", "pairs", "difference", "low", "high", "p")
-    return Table("study_pairs", "Differences between arms", columns, tuple(rows), note)
+    return Table("study_pairs", "Differences between arms", columns, tuple(rows), note + missing)
 
 
 def _difference(

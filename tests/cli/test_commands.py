@@ -4,15 +4,73 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench2robust import domains
+
 
 def test_domains(cli: Any) -> None:
     done = cli("domains")
     assert done.code == 0 and "| retail | 1339 |" in done.out
+
+
+@pytest.fixture
+def library(library_code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The domain of docs/new-domain.md, installed as a package beside ours."""
+    folder = tmp_path / "site"
+    info = folder / "library-1.0.dist-info"
+    info.mkdir(parents=True)
+    (folder / "library.py").write_text(library_code)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: library\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[bench2robust.domains]\nlibrary = library:load\n")
+    monkeypatch.syspath_prepend(folder)
+    domains._load.cache_clear()
+    yield folder
+    domains._load.cache_clear()
+    sys.modules.pop("library", None)
+
+
+def test_the_domain_of_the_documentation_is_found_checked_and_played(
+    cli: Any, library: Path, tmp_path: Path
+) -> None:
+    assert "| library | 8 | 4 test, 4 train | 4 + 1 | loan |" in cli("domains").out
+    done = cli("domains", "--check", "library")
+    assert done.code == 0 and "library keeps all 21 clauses." in done.out
+    agents = [f"--agent=scripted:{name}" for name in ("naive", "retry", "retry_switch")]
+    done = cli("eval", "--domain", "library", *agents, "--modes", "clean,inject,inject_alt,s3",
+               "--tasks", "all", "--seeds", "3", "--out", "run")  # fmt: skip
+    assert done.code == 0, done.err
+    lines = (tmp_path / "run/episodes.jsonl").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert {r["status"] for r in records} == {"ok"}
+    passed = Counter((r["agent"], r["mode"]) for r in records if r["success"])
+    naive, switching = "scripted:naive", "scripted:retry_switch"
+    assert passed[naive, "clean"] == passed[switching, "clean"] == 24
+    assert passed[naive, "inject_alt"] < passed[switching, "inject_alt"]
+    proofs = cli("certify", "--domain", "library", "--tasks", "all", "--seeds", "3")
+    assert proofs.code == 0 and "72 of 72 certificates hold" in proofs.out
+
+
+def test_a_domain_that_breaks_a_promise_fails_the_check(cli: Any, library: Path) -> None:
+    code = (library / "library.py").read_text()
+    (library / "library.py").write_text(code.replace("self.revision += 1", "pass"))
+    done = cli("domains", "--check", "library")
+    assert done.code == 1
+    assert "state: renew_loan changed the state and the revision did not rise" in done.out
+
+
+def test_a_domain_that_cannot_be_loaded_is_listed_with_the_reason(cli: Any, library: Path) -> None:
+    (library / "library.py").write_text("import no_such_package_here")
+    done = cli("domains")
+    assert done.code == 0 and "| retail |" in done.out
+    assert "not available: library: The domain 'library', library:load of library" in done.out
+    assert cli("eval", "--domain", "library").code == 2
+    assert "--data goes with --check" in cli("domains", "--data", "x").err
 
 
 def test_profiles_and_one_of_them(cli: Any) -> None:

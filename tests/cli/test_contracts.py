@@ -463,3 +463,31 @@ def test_a_contract_that_says_nothing_is_refused_by_every_command(
     (tmp_path / "h.json").write_text(json.dumps(text))
     done = cli("contracts", command, "h.json")
     assert done.code == 2 and "tool 't'" in done.err and "'keys' is missing" in done.err
+
+
+# ---- nothing to check, and the wrong thing ---------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["check", "drift", "golden"])
+def test_what_checked_nothing_is_no_success(
+    cli: Any, contract: str, jsonl: Callable[..., Path], command: str
+) -> None:
+    jsonl("empty.jsonl", [])
+    done = cli("contracts", command, "empty.jsonl", "-c", contract)
+    assert done.code == 2 and "there is none" in done.err
+    jsonl("other.jsonl", [{"tool": "other", "args": {}, "response": {"a": 1}}])
+    done = cli("contracts", command, "other.jsonl", "-c", contract)
+    assert done.code == 2 and "they are of other (1)" in done.err
+
+
+def test_nothing_to_attribute(cli: Any, contract: str, jsonl: Callable[..., Path]) -> None:
+    jsonl("empty.jsonl", [])
+    done = cli("contracts", "attribute", "empty.jsonl", "-c", contract)
+    assert done.code == 2 and "no call" in done.err
+
+
+def test_a_contract_is_no_source(cli: Any, contract: str, tmp_path: Path) -> None:
+    for command in (("mine", "-o", "c2.json"), ("check", "-c", contract), ("audit",)):
+        done = cli("contracts", command[0], contract, *command[1:])
+        assert done.code == 2 and "is a contract" in done.err and "--contract" in done.err
+    assert not (tmp_path / "c2.json").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from bench2robust.core.backend import CallLog
 from bench2robust.core.domain import Domain, Outcome
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Task, ToolCall
 from bench2robust.domains import domain_names, get_domain
@@ -235,7 +235,27 @@ def test_a_third_partys_domain_is_an_entry_point(monkeypatch: pytest.MonkeyPatch
     hijack = EntryPoint("retail", "json:loads", group)
     monkeypatch.setattr(domains, "entry_points", lambda group: [theirs, hijack])
     domains._load.cache_clear()
-    assert domain_names() == ("retail", "mine")
+    assert domain_names()[0] == "retail" and "mine" in domain_names()
     assert domains.get_domain("mine").name == "retail"
-    assert domains.get_domain("retail").name == "retail"
+    with pytest.raises(UsageError, match=r"'retail' is taken 2 times, by .* and json:loads of"):
+        domains.get_domain("retail")
     domains._load.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("no_such_module_at_all:load", "ModuleNotFoundError"),
+        ("json:loads", "TypeError"),
+        ("builtins:str", "is a str without name, digest"),
+    ],
+)
+def test_a_broken_domain_is_named(monkeypatch: pytest.MonkeyPatch, value: str, told: str) -> None:
+    from importlib.metadata import EntryPoint
+
+    import bench2robust.domains as domains
+
+    entry = EntryPoint("mine", value, "bench2robust.domains")
+    monkeypatch.setattr(domains, "entry_points", lambda group: [entry])
+    with pytest.raises(UsageError, match=f"The domain 'mine', {value} of .*{told}"):
+        domains.get_domain("mine")

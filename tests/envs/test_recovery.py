@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -13,9 +14,13 @@ from bench2robust.agents.scripted import ScriptedAgent
 from bench2robust.agents.signals import SIGNALS
 from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.core.errors import UsageError
+from bench2robust.domains import get_domain
 from bench2robust.envs import Episode, RetailRecoveryEnv
-from bench2robust.envs.recovery import FIELDS, encode, possible
+from bench2robust.envs.recovery import FIELDS, RECEIPT_FIELDS, encode, possible
+from bench2robust.envs.watching import clean_calls
 from bench2robust.evaluation.build import RecordBuilder
+from bench2robust.monitors.contract import save_contract
+from bench2robust.monitors.miner import Miner
 
 COUNT = st.integers(0, 40)
 SITUATIONS = st.builds(
@@ -299,3 +304,30 @@ def test_a_seed_is_an_episode() -> None:
 
     assert trace(1) == trace(1)
     assert len({trace(seed) for seed in range(6)}) > 3
+
+
+def test_a_monitor_adds_what_a_receipt_tells(tmp_path: Path) -> None:
+    miner, domain = Miner(), get_domain("retail")
+    for task in domain.tasks("train")[:40]:
+        for call, result in clean_calls(domain, task):
+            miner.add(call.name, call.arguments, result.content, task.id)
+    save_contract(miner.finalise("strict"), tmp_path / "contract.json")
+    faults = {"base": "none", "tools": {"get_order_details": {"status_out_of_set": 1.0}}}
+    seen = {}
+    for monitor in ("baseline", "advisory"):
+        watched = f"{monitor}:{tmp_path / 'contract.json'}"
+        env = RetailRecoveryEnv(faults=faults, scenario=None, monitor=watched, split="test")
+        assert env.observation_space.shape == (len(FIELDS) + len(RECEIPT_FIELDS),)
+        told = 0.0
+        for seed in range(6):
+            observation, _ = env.reset(seed=seed)
+            ended = False
+            while not ended:
+                assert observation in env.observation_space
+                told += observation[len(FIELDS)]
+                observation, _, terminated, truncated, _ = env.step(Move.PROCEED)
+                ended = terminated or truncated
+        seen[monitor] = told
+    assert seen["baseline"] == 0
+    assert seen["advisory"] > 0
+    assert RetailRecoveryEnv().observation_space.shape == (len(FIELDS),)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench2robust.evaluation.store import Store
-from bench2robust.training.comparison import gains, policies_table
+from bench2robust.training.comparison import gains, kinds_table, policies_table
 from bench2robust.training.examine import Cell, cells, examine, faced, passed
 from bench2robust.training.gate import GateError, check_gate, readiness
 
@@ -86,3 +86,42 @@ def test_the_tables_say_before_after_and_what_changed() -> None:
     row = next(r for r in gains(before + after, "SFT", "RL").rows if r[0] == "s1")
     assert row[1:3] == ("10", "0.600")
     assert float(row[3]) > 0
+
+
+def test_the_types_of_fault_are_told_apart_and_those_held_out_marked() -> None:
+    rows = [
+        record("s1", f"t{i}", "RL", success=i < 3, faults=[{"delivered": kind}])
+        for kind in ("timeout", "auth_error")
+        for i in range(4)
+    ]
+    both = record("s2", "t", "RL", success=True, faults=[r["faults"][0] for r in rows[::4]])
+    unmet = record("s1", "t", "RL", success=True, realized=None, faults=[{"delivered": None}])
+    table = kinds_table([*rows, both, unmet], ["RL"], {"timeout"})
+    assert [row[:2] for row in table.rows] == [("timeout", "seen"), ("auth_error", "held out")]
+    assert all(row[2].startswith("0.800") and row[2].endswith("(5)") for row in table.rows)
+
+
+def test_training_knows_what_its_profile_draws_and_what_blocked_tools_answer(small: Any) -> None:
+    faults = {"base": "none", "clean": 0.8, "probabilities": {"timeout": 0.2}}
+    campaign = small.campaign(episodes={"faults": faults})
+    assert campaign.fault_types == {"timeout", "auth_error", "schema_drift"}
+
+
+def test_an_examination_may_have_faults_of_its_own(
+    small: Any, tmp_path: Any, tiny_policy: Any, scripted: Any, monkeypatch: Any
+) -> None:
+    from bench2robust.training import running
+
+    calls = scripted(lambda rollout, key: f"find email {small.after(rollout, 'email')} ;")
+    monkeypatch.setattr(running, "warm_start", lambda *_: tiny_policy)
+    monkeypatch.setattr(running, "LockstepEngine", lambda temperature: calls)
+    made = small.settings(
+        tmp_path / "run",
+        method="sft",
+        optim={"micro_batch": 1},
+        sft={"steps": 1, "batch": 1},
+        episodes={"faults": "none"},
+        held_out={"tasks": 3, "temperatures": [0.0], "faults": "timeout"},
+    )
+    *_, kinds = running.run(made)
+    assert ("timeout", "held out") in {row[:2] for row in kinds.rows}

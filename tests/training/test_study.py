@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from bench2robust.core.errors import UnknownNameError
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.store import Store
-from bench2robust.training.study import load_study, run_study
+from bench2robust.training.study import compare_arms, load_study, run_study
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "study"
 
@@ -55,6 +55,7 @@ def test_the_tables_compare_arms_on_the_cells_that_both_met(
                 record = campaign.score(running, "RL, temperature 1", "clean").record
                 record["success"] = "ours" in str(settings.folder)
                 store.append(record, 0.0)
+        (home.parent / "table.md").write_text("")
 
     shares, differences = run_study(study, train).tables
     by_arm = {row[0]: row[1] for row in shares.rows}
@@ -63,3 +64,16 @@ def test_the_tables_compare_arms_on_the_cells_that_both_met(
     row = next(r for r in differences.rows if r[:2] == ("split", "clean"))
     assert row[2:4] == ("12", "-1.000")
     assert all(r[0] != "ours" for r in differences.rows)
+    assert differences.markdown() in (Path(study.out) / "table.md").read_text()
+    assert {r[1]: r[-3:] for r in shares.rows if r[0] == "ours"} == {"100.0 ± 0.0": ("—", "—", "2")}
+
+    (Path(study.out) / "split-1" / "table.md").unlink()
+    shares, differences = compare_arms(study)
+    assert next(r for r in shares.rows if r[0] == "split")[-1] == "1"
+    assert next(r for r in differences.rows if r[:2] == ("split", "clean"))[2] == "6"
+    assert differences.note.endswith("Not trained: split with seed 1.")
+
+
+def test_a_study_without_a_finished_run_has_no_tables(study: Any) -> None:
+    with pytest.raises(UsageError, match="no finished run"):
+        compare_arms(study)

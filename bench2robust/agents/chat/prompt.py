@@ -9,7 +9,7 @@ from bench2robust.core.canonical import canonical
 from bench2robust.core.types import ToolSpec
 from bench2robust.memory import system_text
 
-__all__ = ["system_prompt", "tools_as_text"]
+__all__ = ["result_as_text", "system_prompt", "tools_as_text"]
 
 _FORMAT = """\
 
@@ -38,3 +38,8 @@ def tools_as_text(tools: Sequence[ToolSpec]) -> str:
         f"- {spec.name} {canonical(spec.parameters.get('properties', {}))}: {spec.description}"
         for spec in tools
     )
+
+
+def result_as_text(name: str, content: str) -> str:
+    """Return a tool's result as a user's message, for models to which tools are described."""
+    return f"Result of {name}:\n{content}"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench2robust.agents.messages import with_objects
 from bench2robust.core.chat import Message
 from bench2robust.core.errors import InfrastructureError, UsageError
 
@@ -94,24 +94,13 @@ class Template:
 
     def _render(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> str:
         text: str = self._tokenizer.apply_chat_template(
-            [_plain(message) for message in messages],
+            [with_objects(message) for message in messages],
             tools=list(tools) or None,
             add_generation_prompt=True,
             tokenize=False,
             **self._variables,
         )
         return text
-
-
-def _plain(message: Message) -> Message:
-    """Return a message as templates expect it: arguments as objects, content as text."""
-    if "tool_calls" not in message:
-        return message
-    calls = [
-        {**call, "function": {**(f := call["function"]), "arguments": json.loads(f["arguments"])}}
-        for call in message["tool_calls"]
-    ]
-    return {**message, "content": message["content"] or "", "tool_calls": calls}
 
 
 _TOOL = {

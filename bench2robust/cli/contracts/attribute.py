@@ -13,13 +13,14 @@ from bench2robust.cli.contracts.options import (
     JsonOption,
     SkipBadOption,
     SourcesArgument,
+    golden_firings,
     open_traces,
     print_json,
     reading,
 )
 from bench2robust.cli.contracts.promote import read_tools
 from bench2robust.cli.show import print_tables
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import DataError, UsageError
 from bench2robust.evaluation.continuation import critical_step
 from bench2robust.evaluation.contracts.attribute import Triage
 from bench2robust.evaluation.contracts.episodes import (
@@ -30,10 +31,8 @@ from bench2robust.evaluation.contracts.episodes import (
     sealed_table,
     triage_episode,
 )
-from bench2robust.evaluation.contracts.firing import Firings, check_all
-from bench2robust.evaluation.contracts.golden import run_golden
+from bench2robust.evaluation.contracts.firing import Firings
 from bench2robust.evaluation.contracts.tables import attribution_table
-from bench2robust.evaluation.contracts.traces import Reading
 from bench2robust.evaluation.manifest import MANIFEST
 from bench2robust.evaluation.replay import PastRun, find_episode
 from bench2robust.evaluation.store import read_records
@@ -78,7 +77,7 @@ def attribute(
     """
     known = load_contract(contract) if contract else Contract({})
     how = reading(field, skip_bad)
-    right = _golden(known, golden, how) if golden else None
+    right = golden_firings(known, golden, how) if golden else None
     if all((path / MANIFEST).is_file() for path in sources):
         _runs(sources, known, right, episode, as_json)
         return
@@ -91,12 +90,9 @@ def attribute(
     _show(triage, as_json, {})
 
 
-def _golden(contract: Contract, paths: list[Path], how: Reading) -> Firings:
-    with open_traces(paths, how, "golden") as (traces, progress):
-        return run_golden(contract, check_all(contract, traces.observed(progress))).firings
-
-
 def _show(triage: Triage, as_json: bool, more: dict[str, object]) -> None:
+    if not triage.calls:
+        raise DataError("There is no call in what was read.")
     found = triage.findings()
     if as_json:
         calls = triage.calls.total()

@@ -20,6 +20,7 @@ from bench2robust.cli.contracts.options import (
     SkipBadOption,
     SourcesArgument,
     ToolOption,
+    need_checked,
     only_samples,
     open_traces,
     print_json,
@@ -81,6 +82,7 @@ def check(
             for item in found:
                 firings.add(known, item)
                 write(item)
+    need_checked(firings, "result")
     if as_json:
         shares = {"checked": firings.checked.total(), "fired": firings.fired.total()}
         unknown = {"without_contract": dict(sorted(firings.unknown.items()))}

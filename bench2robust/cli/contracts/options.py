@@ -12,9 +12,13 @@ import orjson
 import typer
 
 from bench2robust.cli.show import print_error, progress_bar
-from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.errors import DataError, UnknownNameError, UsageError
+from bench2robust.evaluation.contracts.firing import Firings, check_all
+from bench2robust.evaluation.contracts.golden import run_golden
+from bench2robust.evaluation.contracts.tables import counted
 from bench2robust.evaluation.contracts.traces import Progress, Reading, Results, Traces
 from bench2robust.evaluation.files import replace_file
+from bench2robust.monitors.contract import Contract
 from bench2robust.monitors.extensions import EXTENSIONS, extension
 from bench2robust.monitors.sources import Fields, check_kind
 
@@ -32,6 +36,8 @@ __all__ = [
     "SourcesArgument",
     "ToolOption",
     "extensions",
+    "golden_firings",
+    "need_checked",
     "only_samples",
     "open_traces",
     "print_json",
@@ -156,6 +162,33 @@ def only_samples(traces: Traces) -> Traces:
     if traces.empty:
         raise UsageError("These files describe tools; give recorded results to check.")
     return traces
+
+
+def need_checked(firings: Firings, what: str) -> None:
+    """Refuse to call well what was not checked.
+
+    Args:
+        firings: what was checked.
+        what: what each of it is, such as ``result``.
+
+    Raises:
+        DataError: nothing was: there is nothing, or the contract knows none of the tools.
+    """
+    if not firings.checked:
+        others = f"they are of {counted(firings.unknown)}" if firings.unknown else "there is none"
+        raise DataError(f"No {what} is of a tool that the contract knows: {others}.")
+
+
+def golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firings:
+    """Return what a contract says of results that are known to be right.
+
+    Raises:
+        DataError: it says something of none of them.
+    """
+    with open_traces(paths, how, "golden") as (traces, progress):
+        found = run_golden(contract, check_all(contract, traces.observed(progress)))
+    need_checked(found.firings, "golden result")
+    return found.firings
 
 
 def say_bad(traces: Traces) -> None:

@@ -17,6 +17,8 @@ from bench2robust.cli.contracts.options import (
     SkipBadOption,
     SourcesArgument,
     ToolOption,
+    golden_firings,
+    need_checked,
     only_samples,
     open_traces,
     print_json,
@@ -24,7 +26,6 @@ from bench2robust.cli.contracts.options import (
     write_file,
 )
 from bench2robust.cli.show import print_error, print_tables
-from bench2robust.core.errors import DataError
 from bench2robust.evaluation.contracts.drift import Alarms, Comparison, compare_sets, watch
 from bench2robust.evaluation.contracts.firing import Firings, check_all
 from bench2robust.evaluation.contracts.golden import Golden, junit, patched, run_golden
@@ -35,8 +36,7 @@ from bench2robust.evaluation.contracts.tables import (
     golden_tables,
     violation_values,
 )
-from bench2robust.evaluation.contracts.traces import Reading
-from bench2robust.monitors.contract import Contract, contract_text, load_contract
+from bench2robust.monitors.contract import contract_text, load_contract
 
 __all__ = ["drift", "golden"]
 
@@ -71,8 +71,7 @@ def golden(
     how = reading(field, skip_bad, "auto", tool, results)
     with open_traces(sources, how, "golden") as (traces, progress):
         found = run_golden(known, check_all(known, only_samples(traces).observed(progress)))
-    if not found.firings.checked:
-        raise DataError("No golden result is of a tool that the contract knows.")
+    need_checked(found.firings, "golden result")
     if junit_file is not None:
         write_file(junit_file, junit(known, found))
     if apply is not None:
@@ -135,7 +134,8 @@ def drift(
     with open_traces(sources, how, "production") as (traces, progress):
         found = check_all(known, only_samples(traces).observed(progress))
         made, alarms = watch(known, found, window, clean_rate)
-    right = _golden_firings(known, golden_set, how) if golden_set else None
+    need_checked(made, "result")
+    right = golden_firings(known, golden_set, how) if golden_set else None
     compared = compare_sets(made, right, clean_rate) if right is not None else []
     if as_json:
         print_json(_drift_values(made, alarms, compared))
@@ -148,11 +148,6 @@ def drift(
 
 
 _GRAVE = ("tool behaviour changed", "contract stale", "pipeline regression")
-
-
-def _golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firings:
-    with open_traces(paths, how, "golden") as (traces, progress):
-        return run_golden(contract, check_all(contract, traces.observed(progress))).firings
 
 
 def _verdict(made: Firings, alarms: Sequence[Alarms], compared: Sequence[Comparison]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError
 from bench2robust.core.types import Task, ToolCall, UserScript
-from bench2robust.domains.retail.files import field, items
+from bench2robust.domains.files import field, items
 
 __all__ = ["read_tasks"]
 

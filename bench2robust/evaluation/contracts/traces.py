@@ -17,6 +17,7 @@ from bench2robust.evaluation.manifest import MANIFEST
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.replay import PastRun, Replay
 from bench2robust.evaluation.store import EPISODES, read_records
+from bench2robust.monitors.contract import is_contract
 from bench2robust.monitors.receipts import open_receipt
 from bench2robust.monitors.sources import (
     USUAL,
@@ -108,6 +109,11 @@ class Traces:
             self.files += line_files(path)
         else:
             document = load_document(path)
+            if is_contract(document):
+                raise UsageError(
+                    f"{path} is a contract, not something to read results from: name it after "
+                    "--contract, or give the traces that it was mined from."
+                )
             kind = kind_of(document, self.reading.kind)
             if kind == "export":
                 self._exports.append(path)

@@ -14,18 +14,26 @@ from bench2robust.evaluation.arms import agent_of
 from bench2robust.evaluation.manifest import read_manifest
 from bench2robust.evaluation.record import SCHEMA_VERSION, EpisodeRecord
 from bench2robust.evaluation.report.pack import ArmKey, Packer
-from bench2robust.evaluation.store import read_records
+from bench2robust.evaluation.report.training import Course, course_of
+from bench2robust.evaluation.store import EPISODES, read_records
 
 __all__ = ["Arm", "Loaded", "Run", "load"]
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run folder."""
+    """One run folder.
+
+    Attributes:
+        folder: where its episodes are; of a training, the folder of its examination, or where
+            there is none, that of the episodes that it trained on.
+        course: of a training, its figures by iteration.
+    """
 
     name: str
     folder: Path
     manifest: dict[str, Any]
+    course: Course | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +99,17 @@ def _runs(folders: Sequence[Path]) -> tuple[Run, ...]:
     paths = [folder.resolve().parts for folder in folders]
     shared = Counter(parts[-1] for parts in paths)
     return tuple(
-        Run("/".join(parts[-2 if shared[parts[-1]] > 1 else -1 :]), folder, _manifest(folder))
+        _run("/".join(parts[-2 if shared[parts[-1]] > 1 else -1 :]), folder)
         for folder, parts in zip(folders, paths, strict=True)
     )
+
+
+def _run(name: str, folder: Path) -> Run:
+    manifest = _manifest(folder)
+    course = course_of(folder, manifest["config"])
+    inside = (folder / part for part in ("examination", "episodes"))
+    played = next((part for part in inside if course and (part / EPISODES).is_file()), folder)
+    return Run(name, played, manifest, course)
 
 
 def _manifest(folder: Path) -> dict[str, Any]:

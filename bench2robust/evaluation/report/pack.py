@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeAlias
 import orjson
 
 from bench2robust.core.faults import FAULT_TYPES
-from bench2robust.evaluation.config import MODES
 from bench2robust.evaluation.metrics import passed
+from bench2robust.evaluation.mode_titles import mode_place
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.events import BLOCKED
 
@@ -119,7 +119,7 @@ def _entry(record: EpisodeRecord, arm: ArmKey, suite: str) -> _Entry:
 
 
 def _rank(mode: str) -> tuple[int, str]:
-    return MODES.index(mode.partition("@")[0]), mode
+    return mode_place(mode), mode
 
 
 def _groups(tasks: list[_Task]) -> Iterator[list[_Task]]:

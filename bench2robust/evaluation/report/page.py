@@ -19,14 +19,15 @@ from bench2robust.evaluation.report.tables import (
     matrix_table,
     runs_table,
 )
+from bench2robust.evaluation.report.training import Course, panels_of
 from bench2robust.evaluation.table import Table
 from bench2robust.evaluation.tables import detail_tables, summary_tables
 
 __all__ = ["page", "report_tables"]
 
 _SCRIPTS = ("page.js", "dialogue.js", "episode.js", "browser.js")
-_NAV = {"summary": "Summary", "faults": "Faults", "effort": "Effort", "episodes": "Episodes",
-        "tables": "Tables"}  # fmt: skip
+_NAV = {"summary": "Summary", "training": "Training", "faults": "Faults", "effort": "Effort",
+        "episodes": "Episodes", "tables": "Tables"}  # fmt: skip
 
 
 def report_tables(loaded: Loaded) -> list[Table]:
@@ -71,7 +72,8 @@ def _head(script: str) -> Html:
 
 
 def _header(loaded: Loaded) -> Html:
-    links = (tag("a", title, href=f"#{name}") for name, title in _NAV.items())
+    shown = [name for name in _NAV if name != "training" or any(r.course for r in loaded.runs)]
+    links = (tag("a", _NAV[name], href=f"#{name}") for name in shown)
     return join(
         (
             tag("a", "Skip to the episodes", href="#episodes", class_="skip"),
@@ -99,6 +101,7 @@ def _main(loaded: Loaded) -> Html:
         tag("h1", title),
         tag("p", lead, class_="lead"),
         _section("summary", _summary(scored, agents, tables)),
+        _training(loaded),
         _section("faults", _faults(scored, agents)),
         _section("effort", _efforts(scored, agents)),
         _section("episodes", [_browser(loaded)]),
@@ -161,6 +164,29 @@ def _faults(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Html
         legend = plots.agent_legend(agents, {a for panel in panels for a in panel.curves})
         parts.append(_card("Sensitivity to severity", legend, drawn, note=note))
     return parts
+
+
+def _training(loaded: Loaded) -> Html:
+    """Return the learning curves of the trainings among the runs; nothing where there are none."""
+    note = (
+        "Of the training episodes of each iteration, and bold the mean over five iterations; an "
+        "upright line marks where a phase begins."
+    )
+    cards = [
+        _card(f"Learning curves of {run.name}", _curves(run.course), note=note)
+        for run in loaded.runs
+        if run.course
+    ]
+    return _section("training", cards) if cards else Html()
+
+
+def _curves(course: Course) -> Html:
+    drawn = (
+        (plots.line_legend([line.name for line in lines]), plots.course_plot(title, lines, course))
+        for title, lines in panels_of(course).items()
+        if lines
+    )
+    return tag("div", *(tag("div", *parts, class_="panel") for parts in drawn), class_="panels")
 
 
 def _efforts(scored: Sequence[EpisodeRecord], agents: Sequence[str]) -> list[Html]:

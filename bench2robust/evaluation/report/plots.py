@@ -20,16 +20,31 @@ from bench2robust.evaluation.report.svg import (
     percent_axis,
     text,
 )
+from bench2robust.evaluation.report.training import Course, Line
 
-__all__ = ["agent_legend", "bar_plot", "curve_plot", "effort_plot", "gap_plot", "mode_legend"]
+__all__ = [
+    "agent_legend",
+    "bar_plot",
+    "course_plot",
+    "curve_plot",
+    "effort_plot",
+    "gap_plot",
+    "line_legend",
+    "mode_legend",
+]
 
-MODES = ("clean", "inject", "inject_alt", "s3")
+_SHAPES = {"clean": 0, "inject": 1, "inject_alt": 2, "s1": 1, "s2": 2, "s3": 3}
 LETTER = 7.2
 """About the width of a letter in labels."""
 
 
 def _colour(agents: Sequence[str], agent: str) -> str:
     return f"s{agents.index(agent) % SERIES}"
+
+
+def _shape(mode: str) -> int:
+    """Return the shape of a mode; those of training are named ``PHASE/clean`` or ``/injected``."""
+    return _SHAPES.get(mode, _SHAPES["clean" if mode.endswith("/clean") else "inject"])
 
 
 def _words(point: Point) -> str:
@@ -46,7 +61,7 @@ def agent_legend(agents: Sequence[str], shown: Collection[str]) -> Html:
 def mode_legend(modes: Sequence[str]) -> Html:
     """Return the shapes of modes."""
     signs = [
-        tag("svg", marker(8, 8, MODES.index(m), "plain"), viewBox="0 0 16 16", class_="sign")
+        tag("svg", marker(8, 8, _shape(m), "plain"), viewBox="0 0 16 16", class_="sign")
         for m in modes
     ]
     return _legend([(sign, mode_title(m)) for sign, m in zip(signs, modes, strict=True)])
@@ -79,7 +94,7 @@ def _gap_row(gap: Gap, x: Scale, y: float, colour: str) -> Html:
         at = y + 11 * (step - (len(shares) - 1) / 2)
         parts.append(line(x(point.interval.low), at, x(point.interval.high), at, "whisker"))
         tip = f"{gap.agent}, {mode_title(mode)}: {_words(point)}"
-        parts.append(marker(x(point.share), at, MODES.index(mode), colour, tip))
+        parts.append(marker(x(point.share), at, _shape(mode), colour, tip))
     return join(parts)
 
 
@@ -145,6 +160,32 @@ def _curve(
     return join(parts)
 
 
+def course_plot(title: str, lines: Sequence[Line], course: Course) -> Html:
+    """Return lines over the iterations of a training, with a mark where each phase begins."""
+    width, height, left, top = 560.0, 240.0, 52.0, 26.0
+    last = max(at for each in lines for at, _ in each.raw)
+    ticks = _ticks(last)
+    y, x = Scale(0, 1, height, top), Scale(0, max(last, 1), left, width - 16)
+    parts = [percent_axis(y, left, width - 16, upright=True)]
+    parts += [text(x(tick), height + 18, f"{tick:g}") for tick in ticks if tick <= last]
+    parts.append(text((left + width) / 2, height + 38, "iteration", "axis"))
+    for mark in course.marks:
+        parts.append(line(x(mark.iteration), top, x(mark.iteration), height, "phase"))
+        parts.append(text(x(mark.iteration) + 4, top - 8, mark.name, anchor="start"))
+    for place, each in enumerate(lines):
+        for points, class_ in ((each.raw, "raw"), (each.smooth, "")):
+            path = " ".join(f"{x(at):.1f},{y(value):.1f}" for at, value in points)
+            drawn = f"curve {class_} s{place % SERIES}".replace("  ", " ")
+            parts.append(tag("polyline", tag("title", each.name), points=path, class_=drawn))
+    return chart(width, height + 46, f"{title} by iteration of training", parts)
+
+
+def line_legend(names: Sequence[str]) -> Html:
+    """Return the colours of lines, in their order."""
+    signs = (tag("i", class_=f"swatch s{i % SERIES}") for i in range(len(names)))
+    return _legend(list(zip(signs, names, strict=True)))
+
+
 def effort_plot(measure: str, rows: Sequence[Effort], agents: Sequence[str]) -> Html:
     """Return pass rate against what an episode took on average."""
     width, height, left, top = 560.0, 240.0, 52.0, 12.0
@@ -156,7 +197,7 @@ def effort_plot(measure: str, rows: Sequence[Effort], agents: Sequence[str]) -> 
     parts.append(text((left + width) / 2, height + 38, f"{measure} per episode", "axis"))
     for row in rows:
         tip = f"{row.agent}, {mode_title(row.mode)}: {row.share:.1%}, {row.effort:,.4g} {measure}"
-        place = x(row.effort), y(row.share), MODES.index(row.mode)
+        place = x(row.effort), y(row.share), _shape(row.mode)
         parts.append(marker(*place, _colour(agents, row.agent), tip, 6))
     return chart(width, height + 46, f"Pass rate against {measure} per episode", parts)
 

@@ -27,9 +27,9 @@ def runs_table(runs: Sequence[Run]) -> Table:
         rows.append(
             (
                 run.name,
-                f"{config.get('domain')}{', own data' if config.get('data') else ''}",
-                str(config.get("tasks") or "default"),
-                _listed(config.get("seeds", ())),
+                f"{_setting(config, 'domain')}{_data(_setting(config, 'data'))}",
+                str(_setting(config, "tasks") or "default"),
+                _listed(config.get("seeds", [config["seed"]] if "seed" in config else ())),
                 _faults(config),
                 str(run.manifest.get("suite"))[:12],
                 str(run.manifest.get("config_hash")),
@@ -41,12 +41,24 @@ def runs_table(runs: Sequence[Run]) -> Table:
     return Table("runs", "Runs", columns, tuple(rows), note)
 
 
+def _setting(config: Mapping[str, Any], name: str) -> Any:
+    """Return a setting of an evaluation, or that of a training's episodes."""
+    return config.get(name, config.get(f"episodes.{name}"))
+
+
+def _data(given: str | None) -> str:
+    """Return what to say of the data of a domain; those of the package have names."""
+    return f", {given if given.startswith('builtin:') else 'own data'}" if given else ""
+
+
 def _listed(values: Sequence[Any]) -> str:
     return ", ".join(map(str, values)) if len(values) <= 8 else f"{len(values)} of them"
 
 
 def _faults(config: Mapping[str, Any]) -> str:
-    faults, rows = config.get("faults"), config.get("sweep") or ()
+    faults, rows = _setting(config, "faults"), config.get("sweep") or ()
+    if changed := config.get("episodes.faults.base"):
+        return f"{changed}, changed"
     if isinstance(faults, Mapping):
         faults = ", ".join(f"{name} {value}" for name, value in faults.items())
     return f"{faults}, a sweep of {len(rows)} settings" if rows else str(faults)
