@@ -136,7 +136,9 @@ def test_nothing_in_a_text_ends_its_block() -> None:
 def test_a_record_of_a_seam_is_exported_too(tmp_path: Path) -> None:
     record = tmp_path / "record.jsonl"
     for _ in range(2):  # of one key
-        seam = Seam(TOOLS, record=record, seed=3, task="night", faults={"probabilities": {"timeout": 1.0}})
+        seam = Seam(
+            TOOLS, record=record, seed=3, task="night", faults={"probabilities": {"timeout": 1.0}}
+        )
         with seam:
             carry(seam, ToolCall(NAMES[0], {"order_id": "#W1"}))
     count, out = export(record, "markdown", tmp_path / "out")
