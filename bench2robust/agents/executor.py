@@ -16,9 +16,10 @@ from bench2robust.agents.signals import read_signal
 from bench2robust.agents.work import Source, Work, lacks
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import MissingValueError, Reference, Step, Told, resolve
+from bench2robust.core.domain import offered_tools, user_tools
 from bench2robust.core.fallback import FallbackPath, Knowledge
 from bench2robust.core.paths import MISSING, get, leaves
-from bench2robust.core.solvability import analyse, paths_from, specs_of
+from bench2robust.core.solvability import analyse, paths_from
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.pointers import pointer
 from bench2robust.monitors.receipts import Receipt, open_receipt
@@ -31,6 +32,8 @@ Driven: TypeAlias = Generator["Action | Situation", "Observation | Move", T]
 CONSULT = (
     "Could you share all the details that I need, and confirm that you would like me to proceed?"
 )
+NEXT = "What would you like next?"
+"""Said to a user with several requests, to hear the next one."""
 SUCCESS = "Everything you asked for has been done."
 FAILURE = "I could not complete every part of your request."
 HANDOVER = "The tools that this request needs do not answer, so I hand it over."
@@ -54,7 +57,10 @@ class PlanExecutor:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
-        self._specs = specs_of(domain, brief.alternatives)
+        self._requests = len(brief.task.user.turns)
+        offered = offered_tools(domain, brief.task, brief.alternatives, self._requests)
+        self._specs = {spec.name: spec for spec in offered}
+        self._by_user = {spec.name for spec in user_tools(domain)}
         self._alternatives = brief.alternatives
         self._honest = honest
         self._heeds = heeds
@@ -64,6 +70,7 @@ class PlanExecutor:
         self._knowledge = Knowledge([brief.opening])
         self._told = brief.opening.lower()
         self._consulted = 0
+        self._heard = 0
         self._down: set[str] = set()
         self._refusals: list[str] = []
         self._unfinished = False
@@ -87,9 +94,18 @@ class PlanExecutor:
             self._refusals.append(refusal)
             self._skip(step)
             return True
-        if step.told or step.writes:
+        if step.call.name in self._by_user:
+            yield from self._ask_for(ToolCall(step.call.name, arguments))
+            return True
+        if step.told or step.writes or step.turn:
             yield from self._prepare(step)
         return (yield from self._obtain(step, ToolCall(step.call.name, arguments)))
+
+    def _ask_for(self, call: ToolCall) -> Driven[None]:
+        """Ask the user to use a tool of their own; what it shows is no value of the plan."""
+        given = ", ".join(f"{name}={canonical(value)}" for name, value in call.arguments.items())
+        yield from self._act(Say(f"Please use {call.name}({given}) and tell me what you see."))
+        self._results.append(MISSING)
 
     def _skip(self, step: Step) -> None:
         self._results.append(MISSING)
@@ -113,11 +129,18 @@ class PlanExecutor:
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
+        if self._requests:
+            return (yield from self._hear_until(step.turn))
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
         told = step.told
         while self._consulted < _CONSULTATIONS and not all(map(self._told.__contains__, told)):
             yield from self._consult(CONSULT)
+
+    def _hear_until(self, turn: int) -> Driven[None]:
+        """Hear a user with several requests, who says the next one to whatever is said."""
+        while self._heard < turn:
+            yield from self._consult(NEXT)
 
     def _writes(self, tool: str) -> bool:
         spec = self._specs.get(tool)
@@ -125,6 +148,7 @@ class PlanExecutor:
 
     def _consult(self, question: str) -> Driven[None]:
         self._consulted += 1
+        self._heard += 1
         reply = yield from self._act(Say(question))
         assert isinstance(reply, str)
         self._knowledge.told.append(reply)
@@ -234,7 +258,7 @@ class PlanExecutor:
             work.landed,
             step.critical,
             self._steps_left,
-            len(self._plan.steps) - len(self._results) + (not self._consulted),
+            len(self._plan.steps) - len(self._results) + self._talks_left(),
             work.last,
             source.calls[work.position].name,
             work.call.name,
@@ -242,6 +266,9 @@ class PlanExecutor:
             work.receipt is not None,
             work.receipt is not None and work.listed,
         )
+
+    def _talks_left(self) -> int:
+        return self._requests - self._heard if self._requests else int(not self._consulted)
 
     def _agreeing(self, work: Work) -> int:
         return max(Counter(self._keys(work)).values())
@@ -290,7 +317,7 @@ class PlanExecutor:
             assert isinstance(result, ToolResult)
             if not read_signal(result):
                 value = parse_result(open_receipt(result.content).raw)
-                landed = self._shows(work.call, value)
+                landed = self._shows(work.call, read, value)
                 self._knowledge.results.append((read, value))
                 if landed and not lacks(value, work.step.needed):
                     work.fetches.append(value)
@@ -298,30 +325,40 @@ class PlanExecutor:
                 return landed
         return False
 
-    def _shows(self, write: ToolCall, record: Json) -> bool:
+    def _shows(self, write: ToolCall, read: ToolCall, record: Json) -> bool:
         """Whether a record differs from what was known of it, or else holds what was written."""
         known = [v for call, v in self._knowledge.results if _shared(call, write) and _is_record(v)]
         if known:
             return canonical(record) != canonical(known[-1])
         text = Told(canonical(record))
-        return all(text.has(leaf) for _, leaf in leaves(write.arguments) if leaf != "")
+        written = [leaf for _, leaf in leaves(write.arguments) if leaf != ""]
+        # What the read was asked with is no news, unless nothing else was written.
+        news = [leaf for leaf in written if leaf not in read.arguments.values()]
+        return all(text.has(leaf) for leaf in news or written)
 
     def _read_back(self, write: ToolCall) -> ToolCall | None:
         """Return the call that reads the record of a write: one made before, or one that can be."""
         for call, value in reversed(self._knowledge.results):
             if _shared(call, write) and _is_record(value) and not self._writes(call.name):
                 return call
-        for spec in self._specs.values():
-            required = spec.parameters.get("required", ())
-            if spec.kind == "read" and required and set(required) <= write.arguments.keys():
-                return ToolCall(spec.name, {name: write.arguments[name] for name in required})
-        return None
+        can = [
+            (spec.name, required)
+            for spec in self._specs.values()
+            if spec.kind == "read"
+            and (required := spec.parameters.get("required", ()))
+            and set(required) <= write.arguments.keys()
+        ]
+        if not can:
+            return None
+        name, required = max(can, key=lambda read: len(read[1]))  # the most specific one
+        return ToolCall(name, {key: write.arguments[key] for key in required})
 
     def _transfer(self) -> ToolCall:
         return ToolCall(self._domain.transfer_tool, {"summary": HANDOVER})
 
     def _close(self) -> Driven[None]:
         """Tell the user the outcome until the user is content."""
+        yield from self._hear_until(self._requests)
         parts = list(self._refusals)
         for output in self._plan.outputs:
             try:

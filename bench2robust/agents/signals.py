@@ -27,11 +27,16 @@ _PATTERNS: tuple[tuple[ObservableFault, re.Pattern[str]], ...] = (
 )
 
 
+_OWN = ('{"error":', "Error during execution:")
+"""How the error of a tool that answered begins, where no transport could have written it."""
+
+
 def read_signal(result: ToolResult) -> Signal:
     """Return what went wrong according to the result's own text.
 
     An error that names none of the usual infrastructure failures is ``refused`` if it reads like a
-    tool's own message (it starts with ``Error:``), else ``malformed_response``.
+    tool's own message (it starts with ``Error:``, ``Error during execution:`` or ``{"error":``),
+    else ``malformed_response``.
     """
     return _read(result.content[:400]) if result.is_error else ""
 
@@ -39,6 +44,8 @@ def read_signal(result: ToolResult) -> Signal:
 @lru_cache(maxsize=2048)
 def _read(text: str) -> Signal:
     # Most failures are of a few fixed texts, hence the cache.
+    if text.startswith(_OWN):
+        return "refused"
     for kind, pattern in _PATTERNS:
         if pattern.search(text):
             return kind

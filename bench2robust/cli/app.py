@@ -10,9 +10,11 @@ from bench2robust.cli import (
     contracts,
     eval,
     export,
+    faults,
     inspect,
     launch,
     memory,
+    proxy,
     replay,
     report,
     study,
@@ -36,9 +38,10 @@ app.command()(launch.launch)
 app.command()(compare.compare)
 app.command()(report.report)
 app.command()(replay.replay)
+app.command(context_settings={"allow_interspersed_args": False})(proxy.proxy)
 app.command()(export.export)
 app.add_typer(memory.app)
 app.add_typer(contracts.app)
 app.command()(inspect.tasks)
-app.command()(inspect.faults)
+app.add_typer(faults.app)
 app.command()(inspect.domains)

@@ -1,4 +1,4 @@
-"""``bench2robust tasks``, ``faults`` and ``domains``: what there is."""
+"""``bench2robust tasks`` and ``domains``: what there is."""
 
 from __future__ import annotations
 
@@ -18,10 +18,8 @@ from bench2robust.domains import domain_names, get_domain
 from bench2robust.domains.conformance import examine
 from bench2robust.evaluation.suite import describe_suite, full_spec, select_tasks, suite_notes
 from bench2robust.evaluation.table import Table
-from bench2robust.injectors.describe import describe
-from bench2robust.injectors.profiles import load_profile, profile_names
 
-__all__ = ["domains", "faults", "tasks"]
+__all__ = ["domains", "tasks"]
 
 
 def domains(
@@ -76,59 +74,6 @@ def _conformance(name: str, data: str | None) -> None:
     print("\n".join(breaches or [f"{name} keeps all {len(verdicts)} clauses."]))
     if breaches:
         raise typer.Exit(1)
-
-
-def faults(
-    profile: Annotated[
-        str | None, typer.Argument(help="Show one profile: a name or a YAML file.")
-    ] = None,
-) -> None:
-    """List the fault profiles, or the faults of one with an example of each.
-
-    For example:
-
-    * `bench2robust faults`
-    * `bench2robust faults paper`
-    """
-    print_tables([_profiles() if profile is None else _profile(profile)])
-
-
-def _profiles() -> Table:
-    profiles = [load_profile(name) for name in profile_names()]
-    rows = tuple(
-        (
-            p.name,
-            f"{p.clean:g}",
-            str(p.budget),
-            str(p.max_consecutive),
-            ", ".join(f"{kind} {share:g}" for kind, share in p.probabilities.items()),
-        )
-        for p in profiles
-    )
-    columns = ("Profile", "P(clean)", "Budget B", "K_max", "P(ν)")
-    note = "bench2robust faults NAME shows what each does; --set faults.clean=0.8 changes one."
-    return Table("profiles", "Fault profiles", columns, rows, note)
-
-
-def _profile(source: str) -> Table:
-    profile = load_profile(source)
-    rows = tuple(
-        (
-            row.type,
-            f"{row.probability:g}",
-            "explicit" if row.observable else "silent",
-            row.commit,
-            row.summary,
-            row.example,
-        )
-        for row in describe(profile)
-    )
-    columns = ("Fault", "P(ν)", "Signal", "A write is", "What it does", "Example")
-    title = (
-        f"Profile {profile.name}: P(clean)={profile.clean:g}, at most {profile.budget} faults an "
-        f"episode and {profile.max_consecutive} in a row on one tool"
-    )
-    return Table("profile", title, columns, rows)
 
 
 def tasks(

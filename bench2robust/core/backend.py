@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 
-__all__ = ["CallLog", "ExecutedLog", "LogEntry", "ToolBackend", "WrapperBackend"]
+__all__ = ["CallLog", "ExecutedLog", "LogEntry", "ToolBackend", "UserAct", "WrapperBackend"]
 
 
 class ToolBackend(Protocol):
@@ -60,6 +60,12 @@ class LogEntry(NamedTuple):
     call: ToolCall
     result: ToolResult
     changed: bool = False
+
+
+class UserAct(LogEntry):
+    """An entry of an executed log that the user made, with a tool of the user's own."""
+
+    __slots__ = ()
 
 
 class CallLog(WrapperBackend):

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from bench2robust.core.canonical import Json, parse_result
 from bench2robust.core.dataflow import Told
-from bench2robust.core.domain import Domain
+from bench2robust.core.domain import Domain, user_tools
 from bench2robust.core.paths import leaves
 from bench2robust.core.search import SearchLimitError, read_on
 from bench2robust.core.types import Task, ToolCall
@@ -31,9 +31,11 @@ def complete(domain: Domain, task: Task) -> tuple[ToolCall, ...]:
     A value that no read reveals stays as it is: a constant, or a guess of the benchmark's authors.
     """
     told, seen = Told(task.user.text()), Told("")
+    by_user = {spec.name for spec in user_tools(domain)}
     calls: list[ToolCall] = []
     for call, result in zip(task.actions, replay(domain, task, task.actions), strict=True):
-        lacking = [v for v in _ids(call) if not told.has(v) and not seen.has(v)]
+        ids = () if call.name in by_user else _ids(call)
+        lacking = [v for v in ids if not told.has(v) and not seen.has(v)]
         for read in _reads_for(domain, task, lacking, told) if lacking else ():
             if read not in calls:
                 calls.append(read)

@@ -26,6 +26,7 @@ __all__ = [
     "Step",
     "Template",
     "Told",
+    "Written",
     "build_plan",
     "resolve",
 ]
@@ -38,10 +39,17 @@ class Reference(NamedTuple):
     path: Path
 
 
+class Written(NamedTuple):
+    """A referenced number that a text writes with so many ``decimals``, where it has no more."""
+
+    reference: Reference
+    decimals: int
+
+
 class Template(NamedTuple):
     """A text made of literal parts and references to observed values."""
 
-    parts: tuple[str | Reference, ...]
+    parts: tuple[str | Reference | Written, ...]
 
 
 PlanValue: TypeAlias = "Json | Reference | Template | list[PlanValue] | dict[str, PlanValue]"
@@ -64,9 +72,10 @@ class Step:
         guards: what must have been observed before this call is made.
         needed: paths of this step's result that later steps, guards or outputs read.
         writes: the tool changes the state.
-        critical: True if the outcome depends on this call: it writes, or a later critical step
-            or an output reads its result.
+        critical: True if the outcome depends on this call: it writes, a later critical step or an
+            output reads its result, or the task asks to be informed.
         told: literal texts (lower case) that only the user can tell.
+        turn: which message of the user asks for this call (0 is the opening).
     """
 
     call: ToolCall
@@ -76,6 +85,7 @@ class Step:
     writes: bool = False
     critical: bool = False
     told: tuple[str, ...] = ()
+    turn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +122,22 @@ def resolve(value: PlanValue, results: Sequence[Json]) -> Json:
             raise MissingValueError(value)
         return found
     if isinstance(value, Template):
-        return "".join(
-            part if isinstance(part, str) else str(resolve(part, results)) for part in value.parts
-        )
+        return "".join(_written(part, results) for part in value.parts)
     if isinstance(value, list):
         return [resolve(item, results) for item in value]
     if isinstance(value, dict):
         return {key: resolve(item, results) for key, item in value.items()}
     return value
+
+
+def _written(part: str | Reference | Written, results: Sequence[Json]) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Reference):
+        return str(resolve(part, results))
+    found = resolve(part.reference, results)
+    number = isinstance(found, (int, float)) and round(found, part.decimals) == found
+    return f"{found:.{part.decimals}f}" if number else str(found)
 
 
 def build_plan(
@@ -134,19 +152,42 @@ def build_plan(
     """
     builder = _Builder(task.user.text())
     steps = []
+    turns = _turns(task, calls)
     for index, call in enumerate(calls):
         arguments = {k: builder.value(k, v) for k, v in call.arguments.items()}
         spec = specs.get(call.name)
         writes = spec is not None and spec.kind == "write"
         guards = _guards(calls, results, index, specs) if writes else ()
         told = tuple(builder.told_leaves(call.arguments))
-        steps.append(Step(call, arguments, guards, (), writes, writes, told))
+        informs = task.informed and not writes
+        facts = _facts(results[index]) if informs else ()
+        critical = writes or informs
+        steps.append(Step(call, arguments, guards, facts, writes, critical, told, turns[index]))
         builder.add(index, results[index], writes)
     outputs = tuple(builder.output(text) for text in task.outputs)
     return Plan(_annotate(steps, outputs), outputs, (builder.literal, builder.total))
 
 
+def _facts(result: Json) -> tuple[Path, ...]:
+    """Return the paths of a result that tell something."""
+    return tuple(path for path, leaf in leaves(result) if leaf is not None and leaf != "")
+
+
+def _turns(task: Task, calls: Sequence[ToolCall]) -> list[int]:
+    """Return the turn of each call; a read that the gold calls leave out belongs to the next."""
+    turns, gold = list[int](), 0
+    for call in calls:
+        place = min(gold, len(task.turns) - 1)
+        turns.append(task.turns[place] if task.turns else 0)
+        gold += gold < len(task.actions) and call is task.actions[gold]
+    return turns
+
+
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
+_AMOUNT = re.compile(rf"(?<![\w.])(?!0\d){NUMBER.pattern}")
+"""A number that is no part of an id, such as that of USR006."""
+_EXPRESSION = re.compile(r"[\d\s.()+*/-]+")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class _Builder:
@@ -186,17 +227,22 @@ class _Builder:
         seen = self._seen.get(_key(value))
         if seen:
             best = self._best(name, seen)
+            if _is_common(value) and best.path[-1:] != (name,):
+                return None
             # What a write returns of the agent's own earlier words is no news.
             return None if best.step in self._writes and _key(value) in self._echoes else best
         return self._template(value) if isinstance(value, str) else None
 
     def _template(self, text: str) -> Template | None:
-        parts: list[str | Reference] = []
+        if _DATE.fullmatch(text):
+            return None
+        parts: list[str | Reference | Written] = []
         end = 0
-        for match in NUMBER.finditer(text):
+        for match in _AMOUNT.finditer(text):
             seen = self._seen.get(_key(float(match.group())))
             if seen:
-                parts += [text[end : match.start()], self._best("price", seen)]
+                best = self._best("price", seen)
+                parts += [text[end : match.start()], _as_written(best, match[0], text)]
                 end = match.end()
         return Template(tuple(p for p in (*parts, text[end:]) if p)) if parts else None
 
@@ -223,6 +269,19 @@ class _Builder:
             return (reference.step not in self._writes, own, reference.step)
 
         return max(seen, key=rank)
+
+
+def _as_written(found: Reference, number: str, text: str) -> Reference | Written:
+    """Return how an observed number stands in a text; a calculator does not mind its decimals."""
+    expression = number != text and _EXPRESSION.fullmatch(text)
+    if expression or number == repr(float(number)):
+        return found
+    return Written(found, len(number.partition(".")[2]))
+
+
+def _is_common(value: Json) -> bool:
+    """Whether a value stands in many results by chance: a count, say, of bags or of free seats."""
+    return isinstance(value, (int, float)) and value == int(value) and abs(value) < 100
 
 
 class Told:
@@ -284,7 +343,8 @@ def references(value: object) -> list[Reference]:
     if isinstance(value, Reference):
         return [value]
     if isinstance(value, Template):
-        return [p for p in value.parts if isinstance(p, Reference)]
+        found = (p.reference if isinstance(p, Written) else p for p in value.parts)
+        return [p for p in found if isinstance(p, Reference)]
     if isinstance(value, Mapping):
         value = list(value.values())
     if isinstance(value, list):
@@ -294,7 +354,7 @@ def references(value: object) -> list[Reference]:
 
 def _annotate(steps: Sequence[Step], outputs: Sequence[PlanValue]) -> tuple[Step, ...]:
     """Fill in which paths are needed and which steps are critical, from the end backwards."""
-    needed: list[dict[Path, None]] = [{} for _ in steps]
+    needed: list[dict[Path, None]] = [dict.fromkeys(step.needed) for step in steps]
     critical = [step.critical for step in steps]
 
     def use(found: Sequence[Reference], matters: bool) -> None:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from bench2robust.core.backend import LogEntry, ToolBackend
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 
-__all__ = ["Domain", "Outcome", "Session"]
+__all__ = [
+    "Domain",
+    "Outcome",
+    "Session",
+    "UserSide",
+    "offered_tools",
+    "user_side",
+    "user_tools",
+]
 
 
 class Session(ToolBackend, Protocol):
@@ -21,6 +29,17 @@ class Session(ToolBackend, Protocol):
         Records that were touched and ended as they began are absent, so two sessions are in the
         same state exactly when their deltas are equal.
         """
+
+
+class UserSide(Protocol):
+    """What a session has besides where the user has tools of their own.
+
+    Its :meth:`~bench2robust.core.backend.ToolBackend.call` runs those tools too, as the plans and
+    proofs need it; an agent is refused them, and has to ask the user instead.
+    """
+
+    def asked(self, said: str) -> Sequence[ToolCall]:
+        """Return the calls that the user makes with their own tools on hearing ``said``."""
 
 
 class Outcome(NamedTuple):
@@ -45,6 +64,10 @@ class Domain(Protocol):
     """A benchmark domain. One object serves any number of concurrent episodes.
 
     Domains are compared by identity, so that what is worked out about one can be kept.
+
+    A domain whose users have tools of their own has, besides, an attribute ``user_tools`` with
+    their specifications (see :func:`user_tools`), and sessions that are a :class:`UserSide`. One
+    whose tasks offer some of its tools only has a method ``offered`` (see :func:`offered_tools`).
     """
 
     def __hash__(self) -> int:
@@ -81,19 +104,26 @@ class Domain(Protocol):
         """Return one task. Raises ``UnknownNameError`` with the nearest ids."""
 
     def tools(self, alternatives: bool = False) -> tuple[ToolSpec, ...]:
-        """Return the tool specifications, with the alternative tools if asked."""
+        """Return every tool specification, with the alternative tools if asked."""
 
     def session(self, task: Task, alternatives: bool = False) -> Session:
         """Return a fresh session at the task's start."""
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge a finished episode from its live state and executed log, and from what was said.
 
         Args:
             executed: the executed log: what really ran.
             said: what the agent told the user, in order.
+            observed: the observed log: what the agent saw; None where it saw what ran. It tells
+                what the agent was informed of, and nothing about the state.
         """
 
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
@@ -101,3 +131,29 @@ class Domain(Protocol):
 
         The searches behind plans and S3 certificates use it; the likeliest to help come first.
         """
+
+
+def user_tools(domain: Domain) -> tuple[ToolSpec, ...]:
+    """Return the tools that the user has; empty for most domains."""
+    found: tuple[ToolSpec, ...] = getattr(domain, "user_tools", ())
+    return found
+
+
+def offered_tools(
+    domain: Domain, task: Task, alternatives: bool = False, heard: int = 0
+) -> tuple[ToolSpec, ...]:
+    """Return the tools that an agent is shown on a task: for most domains all of them.
+
+    Args:
+        heard: how many replies the user has given: further tools may come with one.
+    """
+    of_task = getattr(domain, "offered", None)
+    if of_task is None:
+        return domain.tools(alternatives)
+    offered: tuple[ToolSpec, ...] = of_task(task, alternatives, heard)
+    return offered
+
+
+def user_side(domain: Domain, session: Session) -> UserSide | None:
+    """Return the session as what the user acts on; None where the user has no tools."""
+    return cast(UserSide, session) if user_tools(domain) else None

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from bench2robust.core.backend import CallLog, ToolBackend
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.dataflow import NUMBER, Told
-from bench2robust.core.domain import Domain
+from bench2robust.core.domain import Domain, user_tools
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import Task, ToolCall
 
@@ -31,7 +31,8 @@ def search(domain: Domain, task: Task, blocked: frozenset[str]) -> bool:
 
     Makes the gold calls whose values are all known, reads whatever can be read then, and so on
     until nothing changes; then says every known output. The search is bounded to read calls and
-    the gold calls: other writes are not tried.
+    the gold calls: other writes are not tried. What the user does with their own tools needs no
+    value; it is done in its turn, or at the end.
 
     Raises:
         SearchLimitError: there was more to read than a search may.
@@ -41,9 +42,10 @@ def search(domain: Domain, task: Task, blocked: frozenset[str]) -> bool:
     known = task.user.text()
     made: set[str] = set()
     pending = [call for call in task.actions if call.name not in blocked]
+    by_user = {spec.name for spec in user_tools(domain)}
     while True:
         told = Told(known)
-        ready = next((call for call in pending if _all_known(told, call)), None)
+        ready = next((c for c in pending if _ready(c, told, by_user, c is pending[0])), None)
         if ready is not None:
             pending.remove(ready)
             known = f"{known}\n{log.call(ready).content}"
@@ -55,6 +57,9 @@ def search(domain: Domain, task: Task, blocked: frozenset[str]) -> bool:
         if more == known:
             break
         known = more
+    for call in pending:
+        if call.name in by_user:
+            log.call(call)
     return domain.evaluate(task, session, log.entries, said).success
 
 
@@ -89,6 +94,10 @@ def read_on(
             if found(call, result.content):
                 break
     return "\n".join((known, *answers))
+
+
+def _ready(call: ToolCall, told: Told, by_user: set[str], first: bool) -> bool:
+    return first if call.name in by_user else _all_known(told, call)
 
 
 def _all_known(told: Told, call: ToolCall) -> bool:

@@ -65,7 +65,9 @@ class ToolSpec:
         fields: decision-critical fields of the result.
         faultable: False for tools that are never faulted or blocked (the transfer tool,
             user-side tools).
-        derived: ``fields`` are not known beforehand and are read off each result.
+        derived: kinds of ``fields`` of which none is given are read off each result.
+        idempotent: for a write, whether sending it twice does what sending it once does; None
+            where it is not known.
     """
 
     name: str
@@ -75,6 +77,7 @@ class ToolSpec:
     fields: ResultFields = ResultFields()
     faultable: bool = True
     derived: bool = False
+    idempotent: bool | None = None
 
     def openai(self) -> dict[str, Any]:
         """Return the tool as an entry of the OpenAI ``tools`` list."""
@@ -97,16 +100,19 @@ class UserScript:
         changes: changes of mind, told one at a time when the agent first asks for confirmation
             or reports that it is done.
         instructions: the whole scenario as text for a chat-model user.
+        turns: further requests, for a user who does not converse: each is made when the agent
+            next speaks, whatever it says, and the last one is followed by the end.
     """
 
     opening: str
     facts: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     instructions: str = ""
+    turns: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return everything that this user can tell, joined by newlines."""
-        return "\n".join((self.opening, *self.facts.values(), *self.changes))
+        return "\n".join((self.opening, *self.facts.values(), *self.changes, *self.turns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +127,9 @@ class Task:
         flags: known oddities, such as ``gold_write_fails`` or ``needs_judge``.
         forbidden: calls that must not be made (an empty ``arguments`` forbids the tool).
         required: calls that must be made (an empty ``arguments`` accepts any).
+        turns: for each gold call, which message of the user asks for it (0 is the opening); empty
+            if the calls are not told apart so.
+        informed: the gold reads count too: what they tell must have been observed.
     """
 
     id: str
@@ -133,3 +142,5 @@ class Task:
     forbidden: tuple[ToolCall, ...] = ()
     required: tuple[ToolCall, ...] = ()
     infeasible_reason: str = ""
+    turns: tuple[int, ...] = ()
+    informed: bool = False

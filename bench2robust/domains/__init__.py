@@ -23,9 +23,13 @@ __all__ = ["domain_names", "get_domain"]
 _GROUP = "bench2robust.domains"
 _OWN = {
     "retail": "bench2robust.domains.retail:load_retail",
+    "airline": "bench2robust.domains.tau2:load_airline",
+    "telecom": "bench2robust.domains.tau2:load_telecom",
+    "tau2retail": "bench2robust.domains.tau2:load_store",
     "appworld": "bench2robust.domains.appworld:load_appworld",
     "stabletoolbench": "bench2robust.domains.stabletoolbench:load_stabletoolbench",
     "toolmaze": "bench2robust.domains.toolmaze:load_toolmaze",
+    "bfcl": "bench2robust.domains.bfcl:load_bfcl",
 }
 _INTERFACE = (
     "name", "digest", "notes", "policy", "classes", "transfer_tool",

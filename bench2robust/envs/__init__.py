@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench2robust.agents.actions import Malformed, decode_action, encode_action
+    from bench2robust.envs.dialogue import DialogueEnv, Source
     from bench2robust.envs.episode import Episode, EpisodeSettings, NotApplicableError
     from bench2robust.envs.recovery import RetailRecoveryEnv
-    from bench2robust.envs.retail import RetailEnv, Source
+    from bench2robust.envs.retail import RetailEnv
     from bench2robust.envs.spaces import Utf8Text
     from bench2robust.envs.vector import BatchEnv
 
 __all__ = [
     "BatchEnv",
+    "DialogueEnv",
     "Episode",
     "EpisodeSettings",
     "Malformed",
@@ -32,13 +34,14 @@ __all__ = [
 
 _HOMES = {
     "BatchEnv": "envs.vector",
+    "DialogueEnv": "envs.dialogue",
     "Episode": "envs.episode",
     "EpisodeSettings": "envs.episode",
     "Malformed": "agents.actions",
     "NotApplicableError": "envs.episode",
     "RetailEnv": "envs.retail",
     "RetailRecoveryEnv": "envs.recovery",
-    "Source": "envs.retail",
+    "Source": "envs.dialogue",
     "Utf8Text": "envs.spaces",
     "decode_action": "agents.actions",
     "encode_action": "agents.actions",

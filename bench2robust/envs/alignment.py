@@ -1,7 +1,7 @@
 """What happened below an agent's calls, call by call: the fault that each met, and what really ran.
 
 A monitor that verifies makes calls of its own, which the agent did not make. They run and meet
-faults like any others, and are left out here.
+faults like any others, and are left out here. So is what the user did with tools of their own.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from bench2robust.core.backend import LogEntry
+from bench2robust.core.backend import LogEntry, UserAct
 from bench2robust.injectors.events import FaultEvent
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Aligned(NamedTuple):
 def align(episode: Episode) -> Aligned:
     """Return the faults and executed calls of an episode by the agent's calls."""
     by_index = {event.index: event for event in episode.injector.events}
-    ran = iter(episode.executed.entries)
+    ran = (entry for entry in episode.executed.entries if type(entry) is not UserAct)
     every = [
         None if (event := by_index.get(i)) is not None and not event.executed else next(ran)
         for i in range(episode.injector.calls)

@@ -13,13 +13,14 @@ from bench2robust.core.domain import Domain, Outcome
 from bench2robust.core.errors import UsageError
 from bench2robust.core.solvability import Analysis, analyse
 from bench2robust.core.types import Scenario, Task, ToolCall, ToolResult
+from bench2robust.envs.user_side import Hands, agent_side
 from bench2robust.envs.watching import watch
 from bench2robust.injectors.engine import FaultInjector, FaultPlan
 from bench2robust.injectors.profiles import FaultProfile, load_profile
 from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
 from bench2robust.monitors.choice import NONE, MonitorChoice
 from bench2robust.monitors.loop_guard import LoopGuard
-from bench2robust.users import STOP, ScriptedUser, User
+from bench2robust.users import STOP, User, scripted_user
 
 __all__ = ["Ending", "Episode", "EpisodeSettings", "NotApplicableError", "Speaker", "Turn"]
 
@@ -90,13 +91,14 @@ class Episode:
         self.analysis = analyse(domain, task)
         self.scenario = _scenario(self.analysis, task, seed, settings)
         self.session = domain.session(task, settings.alternatives)
-        self.executed = ExecutedLog(self.session)
+        self.executed = ExecutedLog(agent_side(domain, self.session))
+        self._hands = Hands(domain, self.session, self.executed)
         self.injector = FaultInjector(self.executed, self._fault_plan())
         self.monitor = watch(domain, task, settings.monitor, self.injector)
         watched = self.injector if self.monitor is None else self.monitor
         self.guard = LoopGuard(watched) if settings.loop_guard else None
         self.observed = CallLog(watched if self.guard is None else self.guard)
-        self.user = user if user is not None else ScriptedUser(task.user)
+        self.user = user if user is not None else scripted_user(task.user)
         self.opening = self.user.open() if opening is None else opening
         self.turns: list[Turn] = [("user", self.opening)]
         self.said: list[str] = []
@@ -129,12 +131,21 @@ class Episode:
         return result
 
     def say(self, text: str) -> str:
-        """Tell the user something as the agent's next step and return the reply."""
+        """Tell the user something as the agent's next step and return the reply.
+
+        A user who is asked to do something with tools of their own does it, and reports.
+        """
         self._check_running()
-        return self.exchange(text, self.user.reply(text))
+        report = self._hands.do(text)
+        return self._heard(text, report or self.user.reply(text))
 
     def exchange(self, text: str, reply: str) -> str:
         """Note the agent's next step, saying ``text``, and the ``reply`` that the user gave."""
+        self._check_running()
+        report = self._hands.do(text)
+        return self._heard(text, reply if reply.startswith(report) else f"{report}\n{reply}")
+
+    def _heard(self, text: str, reply: str) -> str:
         self._step()
         self.said.append(text)
         self.turns += (("assistant", text), ("user", reply))
@@ -166,7 +177,9 @@ class Episode:
         """Return the verdict from the live state, the executed log and what was said."""
         if self._outcome is not None:
             return self._outcome
-        outcome = self.domain.evaluate(self.task, self.session, self.executed.entries, self.said)
+        outcome = self.domain.evaluate(
+            self.task, self.session, self.executed.entries, self.said, self.observed.entries
+        )
         if self.ended:  # only then is it the last word
             self._outcome = outcome
         return outcome

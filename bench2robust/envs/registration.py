@@ -13,6 +13,10 @@ __all__ = ["ENV_IDS", "register_envs"]
 _ENTRY_POINTS = {
     "Bench2Robust-Retail": ("retail:RetailEnv", "vector:retail_batch"),
     "Bench2Robust-RetailRecovery": ("recovery:RetailRecoveryEnv", "vector:recovery_batch"),
+    "Bench2Robust-BFCL": ("bfcl:BfclEnv", "bfcl:bfcl_batch"),
+    "Bench2Robust-Airline": ("tau2:AirlineEnv", "tau2:airline_batch"),
+    "Bench2Robust-Telecom": ("tau2:TelecomEnv", "tau2:telecom_batch"),
+    "Bench2Robust-Tau2Retail": ("tau2:Tau2RetailEnv", "tau2:tau2retail_batch"),
 }
 
 ENV_IDS = tuple(_ENTRY_POINTS)

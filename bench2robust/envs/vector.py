@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from numbers import Integral
-from typing import Any, SupportsFloat, TypeAlias
+from typing import Any, Protocol, SupportsFloat, TypeAlias
 
 import gymnasium as gym
 import numpy as np
@@ -19,7 +19,7 @@ from bench2robust.envs.recovery import RetailRecoveryEnv
 from bench2robust.envs.retail import RetailEnv
 from bench2robust.envs.setup import NotCopied, check_choice, check_options
 
-__all__ = ["BatchEnv", "recovery_batch", "retail_batch"]
+__all__ = ["BatchEnv", "batch_of", "recovery_batch", "retail_batch"]
 
 Array: TypeAlias = NDArray[Any]
 Info: TypeAlias = dict[str, Any]
@@ -202,19 +202,30 @@ def _objects(has: Array, values: Sequence[Any]) -> Array:
     return column
 
 
-def retail_batch(
-    num_envs: int = 1,
-    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
-    **kwargs: Any,
-) -> BatchEnv:
-    """Return a batch of :class:`RetailEnv`, made with ``kwargs``."""
-    return BatchEnv(partial(RetailEnv, **kwargs), num_envs, autoreset_mode)
+class MakeBatch(Protocol):
+    """Makes a batch; what Gymnasium calls for a vector environment of an id."""
+
+    def __call__(
+        self,
+        num_envs: int = 1,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        **kwargs: Any,
+    ) -> BatchEnv:
+        """Return a batch of environments, each made with ``kwargs``."""
 
 
-def recovery_batch(
-    num_envs: int = 1,
-    autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
-    **kwargs: Any,
-) -> BatchEnv:
-    """Return a batch of :class:`RetailRecoveryEnv`, made with ``kwargs``."""
-    return BatchEnv(partial(RetailRecoveryEnv, **kwargs), num_envs, autoreset_mode)
+def batch_of(env: type[gym.Env[Any, Any]]) -> MakeBatch:
+    """Return what makes batches of a class of environments."""
+
+    def make(
+        num_envs: int = 1,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
+        **kwargs: Any,
+    ) -> BatchEnv:
+        return BatchEnv(partial(env, **kwargs), num_envs, autoreset_mode)
+
+    return make
+
+
+retail_batch = batch_of(RetailEnv)
+recovery_batch = batch_of(RetailRecoveryEnv)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench2robust.core.backend import CallLog
-from bench2robust.core.domain import Domain
+from bench2robust.core.domain import Domain, user_tools
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import ToolCall
 
@@ -43,16 +43,18 @@ def check_success(
 def check_impossible(domain: Domain, task_id: str, blocked: Sequence[str]) -> str:
     """Return why ``blocked`` tools do not stop the task; empty if they do.
 
-    Makes every gold call that is open and whose words the user could have said, then looks whether
-    the task passes.
+    Makes every gold call that is open and whose words the user could have said, or that the user
+    makes, then looks whether the task passes.
     """
     task = domain.task(task_id)
     told = task.user.text().lower()
+    by_user = {spec.name for spec in user_tools(domain)}
     session = domain.session(task, alternatives=True)
     log = CallLog(session)
     for call in task.actions:
         words = [str(leaf).lower() for _, leaf in leaves(call.arguments)]
-        if call.name not in blocked and all(word in told for word in words):
+        known = call.name in by_user or all(word in told for word in words)
+        if call.name not in blocked and known:
             log.call(call)
     passes = domain.evaluate(task, session, log.entries, ()).success
     return "the gold calls that need no blocked tool pass" if passes else ""

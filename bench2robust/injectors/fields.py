@@ -11,10 +11,10 @@ from functools import lru_cache
 
 from bench2robust.core.canonical import Json, parse_json
 from bench2robust.core.paths import Path, Pattern, leaves
-from bench2robust.core.types import ResultFields
+from bench2robust.core.types import ResultFields, ToolSpec
 from bench2robust.injectors.kernels.incidents.leaves import id_leaves, is_number, status_like
 
-__all__ = ["LIFE_CYCLES", "fields_of_result"]
+__all__ = ["LIFE_CYCLES", "critical_fields", "fields_of_result"]
 
 LIFE_CYCLES: tuple[tuple[str, ...], ...] = (
     ("pending", "processing", "processed", "shipped", "in_transit", "delivered"),
@@ -28,6 +28,23 @@ LIFE_CYCLES: tuple[tuple[str, ...], ...] = (
 """States in the order in which things usually pass through them."""
 
 _WHOLE = ResultFields(contents=((),), amounts=((),))
+
+
+def critical_fields(spec: ToolSpec, content: str) -> ResultFields:
+    """Return the decision-critical fields of a tool's result.
+
+    Of a tool whose fields are derived, those that it declares and, for each of the three kinds of
+    which it declares none, those of this result.
+    """
+    declared = spec.fields
+    if not spec.derived:
+        return declared
+    found = fields_of_result(content)
+    return ResultFields(
+        declared.contents or found.contents,
+        declared.states or found.states,
+        declared.amounts or found.amounts,
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ from bench2robust.core.paths import Path
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.distribution import Law
 from bench2robust.injectors.events import BLOCKED, FaultEvent
-from bench2robust.injectors.fields import fields_of_result
+from bench2robust.injectors.fields import critical_fields
 from bench2robust.injectors.kernels import Context, Corruption, Kernel, get_kernel
 from bench2robust.injectors.profile import FaultProfile
 from bench2robust.injectors.schedule import Rule
@@ -311,7 +311,7 @@ class FaultMachine:
         plan = self.plan
         needed = plan.needed.get(spec.name)
         if spec.derived and result is not None:
-            spec = replace(spec, fields=fields_of_result(result.content))
+            spec = replace(spec, fields=critical_fields(spec, result.content))
         return Context(spec, call, result, needed, plan.seed, plan.task_id, occasion)
 
     def _record(

@@ -21,7 +21,7 @@ from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.violation_kinds import kinds_of
 from bench2robust.injectors.events import Change, FaultEvent
-from bench2robust.injectors.fields import fields_of_result
+from bench2robust.injectors.fields import critical_fields
 from bench2robust.monitors.ledger import Check
 from bench2robust.seams.redact import Redaction
 
@@ -99,7 +99,7 @@ class Recorder:
         self, spec: ToolSpec, call: ToolCall, true: ToolResult, shown: ToolResult, event: FaultEvent
     ) -> Row:
         """Return the row of a silent fault: what it did to the result."""
-        fields = fields_of_result(true.content) if spec.derived else spec.fields
+        fields = critical_fields(spec, true.content)
         before, after = parse_result(true.content), parse_result(shown.content)
         return {"kinds": kinds_of(fields, call.arguments, before, after, event.changes)}
 
@@ -121,6 +121,10 @@ class Recorder:
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
+        self.discard()
+
+    def discard(self) -> None:
+        """Forget what was noted."""
         self._file.close()
         self._scratch.unlink()
 

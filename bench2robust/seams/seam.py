@@ -156,6 +156,8 @@ class Seam:
     def close(self, success: bool | None = None, agent: str = "agent") -> None:
         """End the episode: with ``record``, write it down. Closing again does nothing.
 
+        An episode without a call is none, and is not written.
+
         Args:
             success: whether the task succeeded; None if nobody says so, and then nothing counts
                 the episode as a failure.
@@ -163,7 +165,9 @@ class Seam:
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
-        if recorder is not None:
+        if recorder is not None and not self.calls:
+            recorder.discard()
+        elif recorder is not None:
             recorder.close(
                 episode_record(
                     recorder.rows(),

@@ -15,7 +15,7 @@ from bench2robust.core.errors import DataError
 from bench2robust.core.paths import Pattern
 from bench2robust.core.types import ResultFields, ToolKind, ToolSpec
 from bench2robust.injectors.fields import LIFE_CYCLES
-from bench2robust.injectors.kernels.incidents.leaves import id_named
+from bench2robust.injectors.kernels.incidents.leaves import id_named, status_like
 from bench2robust.monitors.sources.schemas import resolved
 
 __all__ = ["Tool", "kind_of_name", "mcp_tool", "unknown_tool"]
@@ -98,8 +98,7 @@ def _spec(
     if isinstance(read_only, bool):
         kind = "read" if read_only else "write"
     fields = fields_of_schema(output)
-    derived = fields == ResultFields()
-    return ToolSpec(name, description, parameters, kind, fields, derived=derived)
+    return ToolSpec(name, description, parameters, kind, fields, derived=True)
 
 
 def _object(value: Json) -> dict[str, Json]:
@@ -144,7 +143,8 @@ def _types(schema: Mapping[str, Json]) -> set[str]:
 
 def _is_content(path: Pattern, schema: Mapping[str, Json]) -> bool:
     holds = _types(schema) & {"string", "array", "object"} or "properties" in schema
-    return bool(holds) and "enum" not in schema and not _is_id(path)
+    named = _is_id(path) or status_like(path, "")  # an id or a state, by its name
+    return bool(holds) and "enum" not in schema and not named
 
 
 def _is_id(path: Pattern) -> bool:

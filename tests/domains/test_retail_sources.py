@@ -115,8 +115,9 @@ def test_refused_gold_calls_are_flagged_and_noted(tau2: Files, write: Write) -> 
         "name": "cancel_pending_order",
         "arguments": {"order_id": "#W10005", "reason": "no longer needed"},
     }
+    prose, basis = ["Agent is polite."], ["DB", "COMMUNICATE", "NL_ASSERTION"]
     tau2["tasks.json"] = [
-        _tau2_task("0", actions=[read], nl_assertions=["Agent is polite."]),
+        _tau2_task("0", actions=[read], nl_assertions=prose, reward_basis=basis),
         _tau2_task("1", actions=[read, again], communicate_info=[]),
     ]
     data = load(str(write(tau2)))

@@ -166,7 +166,12 @@ class DeskDomain:
         return Desk(self.tools(alternatives))
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         gold = self.session(task)
         for call in task.actions:

@@ -8,13 +8,14 @@ import orjson
 
 from bench2robust.agents.actions import Malformed, explain
 from bench2robust.agents.base import AsyncActions, Brief, Observation, Say, Unreadable
-from bench2robust.agents.chat.prompt import result_as_text, system_prompt
+from bench2robust.agents.chat.prompt import result_as_text, system_prompt, tools_as_text
 from bench2robust.agents.chat.reading import read_action, written
 from bench2robust.agents.chat.window import Window
 from bench2robust.agents.messages import Message, assistant_calls, plain, tool_result
 from bench2robust.core.chat import ChatModel, ContextOverflowError, Reply, RunStoppedError
+from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import UsageError
-from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 
 __all__ = ["ChatAgent", "ToolsAs"]
 
@@ -44,9 +45,10 @@ class ChatAgent:
         self.full = False
         self._model = model
         self._native = tools == "native"
-        specs = brief.domain.tools(brief.alternatives)
-        self._names = frozenset(spec.name for spec in specs)
-        self._tools = [spec.openai() for spec in specs] if self._native else []
+        self._brief = brief
+        self._replies = 0
+        self._names = frozenset[str]()
+        specs = self._offer()
         prompt = system_prompt(brief, () if self._native else specs)
         self._window = Window(
             (plain("system", prompt), plain("user", brief.opening)),
@@ -60,13 +62,27 @@ class ChatAgent:
         """How many tool results were cut from the dialogue for want of room."""
         return self._window.cut
 
+    def _offer(self) -> tuple[ToolSpec, ...]:
+        """Take up the tools that are offered by now; return those that were not before."""
+        brief, before = self._brief, self._names
+        specs = offered_tools(brief.domain, brief.task, brief.alternatives, self._replies)
+        self._names = frozenset(spec.name for spec in specs)
+        self._tools = [spec.openai() for spec in specs] if self._native else []
+        return tuple(spec for spec in specs if spec.name not in before)
+
+    def _heard(self, reply: str) -> str:
+        """Return a reply of the user, with the tools that came with it where prompts hold them."""
+        self._replies += 1
+        new = self._offer()
+        return f"{tools_as_text(new)}\n\n{reply}" if new and not self._native else reply
+
     async def run(self) -> AsyncActions:
         """Yield what the model does."""
         while (reply := await self._ask()) is not None:
             action = read_action(reply, self._names)
             if isinstance(action, Say):
-                back = yield action
-                self._window.add(plain("assistant", action.text), plain("user", _said(back)))
+                reply_of_user = self._heard(_said((yield action)))
+                self._window.add(plain("assistant", action.text), plain("user", reply_of_user))
             elif isinstance(action, Malformed):
                 text, answer = written(reply), explain(action)
                 yield Unreadable(text, answer)

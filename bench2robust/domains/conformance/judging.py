@@ -35,6 +35,8 @@ def live_state(sample: Sample, check: Check) -> None:
         if task.forbidden or task.required or not run.session.delta():
             continue  # judged by the calls made, or nothing to change
         idle_session = sample.domain.session(task, True)
+        if sample.domain.evaluate(task, idle_session, (), ()).state:
+            continue  # what the gold calls change is no part of the task's criterion
         claimed = sample.domain.evaluate(task, idle_session, run.entries, task.outputs)
         check(not claimed.success and not claimed.state,
               f"task {task.id} passes on a log alone, with nothing done")  # fmt: skip

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -73,7 +74,7 @@ class RetailDomain:
     @cached_property
     def digest(self) -> str:
         """Hexadecimal digest of records, tasks and policy."""
-        tasks = orjson.dumps(list(self._tasks.values()), default=list, option=orjson.OPT_SORT_KEYS)
+        tasks = orjson.dumps(_plain(list(self._tasks.values())))
         return digest(*self.base.texts.values(), tasks.decode(), self.policy, size=16)
 
     def tasks(self, split: str | None = None) -> Sequence[Task]:
@@ -100,7 +101,12 @@ class RetailDomain:
         return RetailSession(self.base, self._toolset(alternatives))
 
     def evaluate(
-        self, task: Task, session: Session, executed: Sequence[LogEntry], said: Sequence[str]
+        self,
+        task: Task,
+        session: Session,
+        executed: Sequence[LogEntry],
+        said: Sequence[str],
+        observed: Sequence[LogEntry] | None = None,
     ) -> Outcome:
         """Judge an episode; calls that the tool refused count as made."""
         gold = self._gold_of(task)
@@ -123,6 +129,20 @@ class RetailDomain:
             gold = _Gold(task.actions, session.delta(), call_keys(task.actions))
             self._gold[task.id] = gold
         return gold
+
+
+_OF_OTHERS = frozenset(("turns", "informed"))
+"""Fields of tasks that no retail task has. They stay out of the digest, which is older."""
+
+
+def _plain(value: Any) -> Any:
+    """Return lists and dictionaries for JSON: fields of records in their own order, keys sorted."""
+    if is_dataclass(value):
+        names = (f.name for f in fields(value) if f.name not in _OF_OTHERS)
+        return {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {key: _plain(value[key]) for key in sorted(value)}
+    return list(map(_plain, value)) if isinstance(value, (list, tuple)) else value
 
 
 def load_retail(data: str | None = None) -> RetailDomain:

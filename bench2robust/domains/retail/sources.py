@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Task
 from bench2robust.domains.files import field, read_json, read_text
+from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.retail import tau1, tau2
 from bench2robust.domains.retail.data import RetailData
 from bench2robust.domains.retail.records import checked
@@ -26,15 +25,6 @@ PACKAGE = "tau2:package"
 
 _TAU2 = ("db.json", "tasks.json", "split_tasks.json", "policy.md")
 _TAU1 = ("orders.json", "products.json", "users.json", "tasks_test.json", "wiki.md")
-_WHY = {
-    "gold_write_fails": "a gold write is refused, so the target state is wrong",
-    "gold_read_fails": "a gold read is refused, which does not change the target state",
-    "nothing_passes": (
-        "doing nothing succeeds, so a pass says little: the gold calls leave every record as it "
-        "was, nothing must be told and no call must be made"
-    ),
-    "needs_judge": "the benchmark also asserts things in prose, which are not checked here",
-}
 
 
 def load(path: str) -> RetailData:
@@ -109,26 +99,14 @@ def _flagged(data: RetailData) -> RetailData:
     for task in data.tasks:
         session = RetailSession(base, toolset)
         failed = [kinds.get(c.name) for c in task.actions if session.call(c).is_error]
-        refused = "gold_write_fails" if "write" in failed else "gold_read_fails" if failed else ""
+        refused = gold_flag(failed)
         idle = "nothing_passes" if _nothing_passes(task, session) else ""
         flags = filter(None, (*task.flags, refused, idle))
         tasks.append(replace(task, flags=tuple(flags)))
-    return replace(data, tasks=tuple(tasks), notes=_notes(tasks))
+    return replace(data, tasks=tuple(tasks), notes=flag_notes(tasks))
 
 
 def _nothing_passes(task: Task, gold: RetailSession) -> bool:
     if task.forbidden or task.required:
         return rules_kept(task, ())
     return not gold.delta() and not task.outputs
-
-
-def _notes(tasks: Sequence[Task]) -> tuple[str, ...]:
-    by_flag = defaultdict(list)
-    for task in tasks:
-        for flag in task.flags:
-            by_flag[flag].append(task.id)
-    return tuple(
-        f"{flag}: {why}; {len(ids)} tasks: {', '.join(ids)}"
-        for flag, why in _WHY.items()
-        if (ids := by_flag.get(flag))
-    )

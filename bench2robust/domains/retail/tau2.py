@@ -11,7 +11,10 @@ from bench2robust.core.types import Task, ToolCall, UserScript
 from bench2robust.domains.files import field, items
 from bench2robust.domains.retail.mentions import mentions
 
-__all__ = ["read_tasks"]
+__all__ = ["USUAL_BASIS", "read_tasks"]
+
+USUAL_BASIS = ["DB", "COMMUNICATE"]
+"""What the reward of a task is made of that does not say it."""
 
 _INTENT = re.compile(r"(general|ambiguous|changing|infeasible)")
 _ABOUT_NAME = re.compile(r"\bname\b|\b[Yy]ou are [A-Z]")
@@ -61,7 +64,7 @@ def _task(raw: Any, where: str, split_of: dict[str, str]) -> Task:
     scenario = field(raw, "user_scenario", dict, where)
     criteria = field(raw, "evaluation_criteria", dict, where)
     at = f"{where}.evaluation_criteria"
-    basis = field(criteria, "reward_basis", list, at, optional=True)
+    basis = field(criteria, "reward_basis", list, at, optional=True) or USUAL_BASIS
     outputs = items(criteria, "communicate_info", at, optional="COMMUNICATE" not in basis)
     judged = field(criteria, "nl_assertions", list, at, optional=True)
     script = scenario.get("instructions")
@@ -76,7 +79,7 @@ def _task(raw: Any, where: str, split_of: dict[str, str]) -> Task:
         user=_user(scenario, f"{where}.user_scenario"),
         actions=_calls(criteria, "actions", "name", at),
         outputs=tuple(str(text) for text, _ in outputs) if "COMMUNICATE" in basis else (),
-        flags=("needs_judge",) if judged else (),
+        flags=("needs_judge",) if judged and "NL_ASSERTION" in basis else (),
         forbidden=forbidden,
         required=required,
         infeasible_reason=reason,

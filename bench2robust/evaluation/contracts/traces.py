@@ -12,6 +12,7 @@ from bench2robust.core.canonical import parse_result
 from bench2robust.core.errors import DataError, UsageError
 from bench2robust.core.types import ToolResult
 from bench2robust.envs.alignment import align
+from bench2robust.evaluation.contracts.recorded import is_recorded, recorded_results
 from bench2robust.evaluation.manifest import MANIFEST
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.replay import PastRun, Replay
@@ -149,8 +150,9 @@ class Traces:
         self.bad = BadLines(self.reading.skip_bad)
         for path in self.files:
             part = Part(path, 0, path.stat().st_size)
-            for sample in file_samples(part, self.reading.fields, self.bad, progress):
-                yield Observed(sample)
+            for found in _file_results(part, self.reading.fields, self.bad, progress):
+                if found.fault is None or self.reading.results == "delivered":
+                    yield found
         for path in self._exports:
             yield from map(Observed, self._export(path))
             progress(path.stat().st_size)
@@ -184,11 +186,23 @@ def file_samples(
 ) -> Iterator[Sample]:
     """Yield the samples of a part of a file; a row that holds none counts as a bad line.
 
-    A row without a group is one of its own: nothing says that it belongs to another.
+    A row without a group is one of its own: nothing says that it belongs to another. Of an episode
+    record of a seam, what carries a fault is no nominal result and is left out.
     """
+    found = _file_results(part, fields, bad, progress)
+    return (sample for sample, fault in found if fault is None)
+
+
+def _file_results(
+    part: Part, fields: Fields, bad: BadLines, progress: Progress
+) -> Iterator[Observed]:
     for offset, row in read_rows(part, bad, progress):
+        group = f"{part.path.name}@{offset}"
         try:
-            yield sample_of(row, fields, f"{part.path.name}@{offset}")
+            if is_recorded(row):
+                yield from (Observed(*found) for found in recorded_results(row, group))
+            else:
+                yield Observed(sample_of(row, fields, group))
         except ValueError as problem:
             bad.add(part.path, str(problem))
 

@@ -1,0 +1,1 @@
+"""The airline of τ²-bench."""

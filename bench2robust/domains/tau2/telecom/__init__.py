@@ -1,0 +1,1 @@
+"""The telephone company of τ²-bench."""
