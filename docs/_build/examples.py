@@ -7,7 +7,7 @@ __all__ = ["EXAMPLES"]
 EXAMPLES: dict[str, list[str]] = {
     "domains": ["bench2robust domains"],
     "tasks": ["bench2robust tasks", "bench2robust tasks --show plain_0001"],
-    "faults": ["bench2robust faults"],
+    "faults show": ["bench2robust faults", "bench2robust faults show silent"],
     "eval": [
         "bench2robust eval --data builtin:small --tasks train:20 --seeds 2 --agent scripted:naive "
         "--agent scripted:retry --modes clean,inject,inject_alt --transcripts --out runs/a",
