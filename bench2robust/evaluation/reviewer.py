@@ -8,7 +8,7 @@ then the call runs as it is. What was sent back is never executed.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -27,6 +27,7 @@ from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.honesty import untold
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
+from bench2robust.evaluation.play import close, next_action
 
 __all__ = [
     "APPROVE",
@@ -141,7 +142,7 @@ async def reviewed_async(
 ) -> AsyncActions:
     """As :func:`reviewed`, where agent or reviewer have to be waited for."""
     try:
-        action = await _send(actions, None)
+        action = await next_action(actions, None)
         while action is not None:
             for _ in range(ROUNDS):
                 if not isinstance(action, ToolCall):
@@ -151,29 +152,14 @@ async def reviewed_async(
                 if answer is None:
                     break
                 dialogue.note(action, answer)
-                action = await _send(actions, answer)
+                action = await next_action(actions, answer)
             if action is None:
                 return
             back = yield action
             dialogue.note(action, back)
-            action = await _send(actions, back)
+            action = await next_action(actions, back)
     finally:
-        await (actions.aclose() if isinstance(actions, AsyncGenerator) else _closed(actions))
-
-
-async def _send(
-    actions: Actions | AsyncActions, back: Observation | None
-) -> Action | Unreadable | None:
-    try:
-        if isinstance(actions, AsyncGenerator):
-            return await actions.asend(back)
-        return next(actions) if back is None else actions.send(back)
-    except (StopIteration, StopAsyncIteration):
-        return None
-
-
-async def _closed(actions: Actions) -> None:
-    actions.close()
+        await close(actions)
 
 
 def _tools(brief: Brief) -> tuple[ToolSpec, ...]:

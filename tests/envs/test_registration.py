@@ -50,6 +50,7 @@ def _make(name: str, options: dict[str, Any]) -> gym.Env[Any, Any]:
 @pytest.mark.parametrize("name", bench2robust.ENV_IDS)
 @pytest.mark.parametrize("options", [False, True])
 def test_checker_has_nothing_to_say(name: str, options: bool) -> None:
+    env = _make(name, OPTIONS.get(name, {}) if options else {})
     env = _make(name, OPTIONS[name] if options else {})
     check_env(env.unwrapped)  # any warning is an error in this suite
 
@@ -57,6 +58,7 @@ def test_checker_has_nothing_to_say(name: str, options: bool) -> None:
 @pytest.mark.parametrize("name", bench2robust.ENV_IDS)
 @pytest.mark.parametrize("way", ["spec", "pickle", "json"])
 def test_spec_rebuilds_the_environment(name: str, way: str) -> None:
+    env = _make(name, OPTIONS.get(name, {}))
     env = _make(name, OPTIONS[name])
     assert env.spec is not None
     spec = env.spec
