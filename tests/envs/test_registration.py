@@ -31,6 +31,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "Bench2Robust-Airline": {"scenario": {"S1": 1, "S2": 1}, "alternatives": True, "max_steps": 40},
     "Bench2Robust-Telecom": {"scenario": {"S1": 1, "S3": 1}, "alternatives": True, "split": "test"},
     "Bench2Robust-Tau2Retail": {"reward": "partial_credit", "monitor": "auto"},
+    "Bench2Robust-BFCL": {"scenario": {"S2": 1, "S3": 1}, "alternatives": True, "data": "base"},
 }
 
 
@@ -50,6 +51,7 @@ def _make(name: str, options: dict[str, Any]) -> gym.Env[Any, Any]:
 @pytest.mark.parametrize("options", [False, True])
 def test_checker_has_nothing_to_say(name: str, options: bool) -> None:
     env = _make(name, OPTIONS.get(name, {}) if options else {})
+    env = _make(name, OPTIONS[name] if options else {})
     check_env(env.unwrapped)  # any warning is an error in this suite
 
 
@@ -57,6 +59,7 @@ def test_checker_has_nothing_to_say(name: str, options: bool) -> None:
 @pytest.mark.parametrize("way", ["spec", "pickle", "json"])
 def test_spec_rebuilds_the_environment(name: str, way: str) -> None:
     env = _make(name, OPTIONS.get(name, {}))
+    env = _make(name, OPTIONS[name])
     assert env.spec is not None
     spec = env.spec
     if way == "pickle":
