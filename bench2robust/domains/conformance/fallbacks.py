@@ -27,18 +27,30 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 def probes(sample: Sample, check: Check) -> None:
     """Probes are reads of tools that are not blocked, made of known values only."""
     reads = {name for name, spec in sample.specs.items() if spec.kind == "read"}
+    public = _public(sample)
     for run in sample.runs:
         told = run.task.user.text()
         seen = "\n".join((told, *(s.result.content for s in run.steps)))
         for known in (told, seen):
             made = list(islice(sample.domain.probes(known, frozenset()), _ENDLESS))
             check(len(made) < _ENDLESS, f"{_ENDLESS} probes and more of one text")
-            letters = _letters(known)
+            letters = _letters(f"{known}\n{public}")
             for call in made[:2000]:
                 _one_probe(call, letters, reads, sample, check)
             for blocked in {frozenset((call.name,)) for call in made}:
                 left = {c.name for c in islice(sample.domain.probes(known, blocked), 2000)}
                 check(not left & blocked, f"a probe calls {min(blocked)} though it is blocked")
+
+
+def _public(sample: Sample) -> str:
+    """Return what anybody can know: the policy, and what reads without arguments tell."""
+    texts = [sample.domain.policy]
+    for task in sample.tasks[:1]:
+        session = sample.domain.session(task, True)
+        for spec in session.tools:
+            if spec.kind == "read" and not spec.parameters.get("properties"):
+                texts.append(make(session, ToolCall(spec.name, {})).content)
+    return "\n".join(texts)
 
 
 def _one_probe(call: ToolCall, known: str, reads: set[str], sample: Sample, check: Check) -> None:
