@@ -16,7 +16,7 @@ class FaultInjector(FaultMachine, WrapperBackend):
 
     def __init__(self, inner: ToolBackend, plan: FaultPlan) -> None:
         WrapperBackend.__init__(self, inner)
-        # Not a method of its own: an episode must go when the last reference to it does.
+        # Not a method of its own: that cycle would keep every episode until it is collected.
         FaultMachine.__init__(self, plan, partial(_find, inner))
 
     def call(self, call: ToolCall) -> ToolResult:
