@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
@@ -12,6 +13,12 @@ from typing import Any
 import pytest
 
 from bench2robust.core.keyed import choose
+
+if importlib.util.find_spec("hypothesis"):  # not where one framework is tested alone
+    from hypothesis import settings
+
+    # How long an example takes says nothing on a busy machine.
+    settings.load_profile("ci")
 
 
 def _folder(name: str) -> Path:
