@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 ORDER = {
     "order_id": "#W1234567",
@@ -105,10 +105,20 @@ class Line:
             seconds += [(perf_counter() - began) / together] * together
         return seconds
 
+    def cpu(self) -> float:
+        """Return the CPU seconds that the process has used."""
+        return cpu_seconds(self.process)
+
     def memory(self) -> int:
         """Return the resident memory of the process, in KiB."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return next(int(x.split()[1]) for x in status.splitlines() if x.startswith("VmRSS"))
+
+
+def cpu_seconds(process: subprocess.Popen[bytes]) -> float:
+    """Return the CPU seconds that a process has used."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(") ")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def proxied(*options: str) -> list[str]:
@@ -139,17 +149,31 @@ def line(command: Sequence[str]) -> Iterator[Line]:
         yield Line(process)
 
 
-def in_turn(lines: dict[str, Line], calls: int, together: int = 1) -> dict[str, list[float]]:
-    """Let connections take turns; return their times, without those of the first block."""
+class Times(NamedTuple):
+    """What was measured on one connection.
+
+    Attributes:
+        seconds: that each call took.
+        cpu: seconds of the process at the other end, for a call.
+    """
+
+    seconds: list[float]
+    cpu: float
+
+
+def in_turn(lines: dict[str, Line], calls: int, together: int) -> dict[str, Times]:
+    """Let connections take turns; the first block of each does not count."""
     found: dict[str, list[float]] = {name: [] for name in lines}
+    before = {name: connection.cpu() for name, connection in lines.items()}
     for number in range(calls // BLOCK + 1):
         for name, connection in lines.items():
-            times = connection.block(BLOCK if together == 1 else BLOCK // together * together)
+            times = connection.block(BLOCK, together)
             found[name] += times if number else []
-    return found
+    made = (calls // BLOCK + 1) * (BLOCK // together * together)
+    return {n: Times(found[n], (lines[n].cpu() - before[n]) / made) for n in lines}
 
 
-def standard_streams(calls: int, together: int = 1) -> dict[str, list[float]]:
+def standard_streams(calls: int, together: int) -> dict[str, Times]:
     """Measure calls over standard streams."""
     with ExitStack() as stack:
         lines = {
@@ -188,21 +212,25 @@ async def over_http(urls: dict[str, str], calls: int, together: int) -> dict[str
     return found
 
 
-def http(calls: int, together: int = 1) -> dict[str, list[float]]:
+def http(calls: int, together: int) -> dict[str, Times]:
     """Start a server and two proxies, and measure calls over HTTP."""
     with ExitStack() as stack:
         port = free_port()
-        stack.enter_context(running(server("http", str(port))))
+        processes = {"direct": stack.enter_context(running(server("http", str(port))))}
         wait_for(port)
         urls = {"direct": f"http://127.0.0.1:{port}/mcp"}
         for name, options in (("relay", ()), ("faults, monitor, guard", STACK)):
             mine = free_port()
             command = [sys.executable, "-m", "bench2robust", "proxy", *options,
                        "--upstream", urls["direct"], "--listen", f"127.0.0.1:{mine}"]  # fmt: skip
-            stack.enter_context(running(command, stderr=subprocess.DEVNULL))
+            processes[name] = stack.enter_context(running(command, stderr=subprocess.DEVNULL))
             wait_for(mine)
             urls[name] = f"http://127.0.0.1:{mine}/mcp"
-        return asyncio.run(over_http(urls, calls, together))
+        before = {name: cpu_seconds(process) for name, process in processes.items()}
+        found = asyncio.run(over_http(urls, calls, together))
+        made = (calls // BLOCK + 1) * (BLOCK // together * together)
+        used = {n: (cpu_seconds(p) - before[n]) / made for n, p in processes.items()}
+        return {name: Times(seconds, used[name]) for name, seconds in found.items()}
 
 
 def free_port() -> int:
@@ -227,17 +255,18 @@ def wait_for(port: int) -> None:
     raise SystemExit(f"nobody listens on port {port}")
 
 
-def print_latency(transport: str, found: dict[str, list[float]], together: int) -> None:
+def print_latency(transport: str, found: dict[str, Times], together: int) -> None:
     """Print the rows of one transport."""
-    base = median(found["direct"])
-    for name, seconds in found.items():
+    base = median(found["direct"].seconds)
+    for name, (seconds, cpu) in found.items():
         middle, high = median(seconds), quantiles(seconds, n=100)[98]
         added = (middle - base) * 1000
         verdict = ""
         if name != "direct" and together == 1:
             verdict = "ok" if added <= TARGETS[transport] else "MISSED"
+        figures = (middle * 1000, high * 1000, cpu * 1000)
         print(
-            f"| {transport} | {together} | {name} | {middle * 1000:.3f} | {high * 1000:.3f} | "
+            f"| {transport} | {together} | {name} | {' | '.join(f'{x:.3f}' for x in figures)} | "
             f"{added:+.3f} | {verdict} |"
         )
 
@@ -267,8 +296,8 @@ def main() -> None:
     if options.serve:
         serve_stdio() if options.serve[0] == "stdio" else serve_http(int(options.serve[1]))
         return
-    print("| transport | at once | connection | p50 ms | p99 ms | added p50 | target |")
-    print("|---|---:|---|---:|---:|---:|---|")
+    print("| transport | at once | connection | p50 ms | p99 ms | CPU ms | added p50 | target |")
+    print("|---|---:|---|---:|---:|---:|---:|---|")
     for together in (1, TOGETHER):
         print_latency("stdio", standard_streams(options.calls, together), together)
         print_latency("HTTP", http(options.calls, together), together)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.faults import FAULT_TYPES
 from bench2robust.core.keyed import uniform
+from bench2robust.core.types import ResultFields
+from bench2robust.injectors.schedule import Rule
 
 __all__ = ["Distribution", "Law"]
 
@@ -56,10 +58,14 @@ class Law(NamedTuple):
         per_call: what is drawn for each call.
         per_key: what is drawn once per (tool, arguments) and, where it is not clean, holds for
             every such call; ``per_call`` is then conditional on its being clean.
+        rules: the scheduled faults that are about the tool, each with its position in the plan.
+        fields: the decision-critical fields that the plan writes down for the tool.
     """
 
     per_call: Distribution
     per_key: Distribution = Distribution((), (), 0.0)
+    rules: tuple[tuple[int, Rule], ...] = ()
+    fields: ResultFields | None = None
 
     def fault(
         self, seed: int, task_id: str, tool: str, nth: int, arguments: dict[str, Json]

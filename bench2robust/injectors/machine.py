@@ -23,7 +23,6 @@ from bench2robust.injectors.events import BLOCKED, FaultEvent
 from bench2robust.injectors.fields import critical_fields
 from bench2robust.injectors.kernels import Context, Corruption, Kernel, get_kernel
 from bench2robust.injectors.profile import FaultProfile
-from bench2robust.injectors.schedule import Rule
 
 __all__ = ["CALL_SECONDS", "FaultMachine", "FaultPlan", "Lookup", "Pending"]
 
@@ -68,17 +67,15 @@ class _Tool:
         refusal: the one answer of a blocked tool, and its fault type.
         calls: how often it was called.
         streak: stochastic faults delivered since its last clean response.
-        rules: the scheduled faults that are about it, with their positions in the profile.
-        fitting: how many calls fitted each of them.
+        fitting: how many calls fitted each of the law's rules; None without any.
     """
 
     spec: ToolSpec | None
     law: Law
-    rules: tuple[tuple[int, Rule], ...] = ()
     refusal: tuple[str, Corruption] | None = None
     calls: int = 0
     streak: int = 0
-    fitting: list[int] = field(default_factory=list)
+    fitting: list[int] | None = None
 
 
 @dataclass(slots=True)
@@ -152,8 +149,8 @@ class FaultMachine:
         tool.calls = nth + 1
         if tool.refusal is not None:
             return self._refuse(call, index, nth, tool, tool.spec, tool.refusal)
-        if tool.rules:
-            scheduled = self._scheduled(tool, call)
+        if tool.fitting is not None:
+            scheduled = self._scheduled(tool.law, tool.fitting, call)
             if scheduled is not None:
                 return self._begin(call, index, nth, tool, tool.spec, scheduled, 0)
         plan = self.plan
@@ -188,41 +185,30 @@ class FaultMachine:
         """Take note that a tool is now described otherwise; what it has met so far stays."""
         account = self._tools.get(spec.name)
         if account is not None and account.spec is not None:
-            account.spec = self._known(spec)
+            account.spec = _written(spec, account.law)
         else:
             self._tools.pop(spec.name, None)  # an unknown name has no account to keep
 
     def _open(self, name: str) -> _Tool:
         """Begin the account of a tool at its first call; only here can it become blocked."""
         spec = self._lookup(name)
-        tool = self._tools[name] = _Tool(None, self.plan.profile.law(name))
-        if spec is None or not spec.faultable:
-            return tool
-        tool.spec = spec = self._known(spec)
-        if self.plan.profile.schedule:
-            tool.rules = self._rules(name)
-            tool.fitting = [0] * len(tool.rules)
-        if self._undecided:
+        law = self.plan.profile.law(name)
+        tool = _Tool(None, law)
+        if spec is not None and spec.faultable:
+            spec = _written(spec, law)
             self._decide(name)
-        if name in self._blocked:
-            tool.refusal = self._refusal(spec)
+            tool = _Tool(spec, law, self._refusal(spec) if name in self._blocked else None)
+            if law.rules:
+                tool.fitting = [0] * len(law.rules)
+        self._tools[name] = tool
         return tool
 
-    def _known(self, spec: ToolSpec) -> ToolSpec:
-        """Return a tool with the decision-critical fields that the profile writes down."""
-        fields = self.plan.profile.fields.get(spec.name)
-        return spec if fields is None else replace(spec, fields=fields.patterns, derived=False)
-
-    def _rules(self, name: str) -> tuple[tuple[int, Rule], ...]:
-        rules = self.plan.profile.schedule
-        return tuple((i, rule) for i, rule in enumerate(rules) if rule.about(name))
-
-    def _scheduled(self, tool: _Tool, call: ToolCall) -> str | None:
+    def _scheduled(self, law: Law, fitting: list[int], call: ToolCall) -> str | None:
         """Return the fault that the first rule which hits a call has for it, and count the call."""
         plan, found = self.plan, None
-        for at, (position, rule) in enumerate(tool.rules):
+        for at, (position, rule) in enumerate(law.rules):
             if rule.fits(call.arguments):
-                nth, tool.fitting[at] = tool.fitting[at], tool.fitting[at] + 1
+                nth, fitting[at] = fitting[at], fitting[at] + 1
                 key = (plan.seed, plan.task_id, call.name, position)
                 if found is None and rule.hits(nth, self._now(), key):
                     found = rule.fault
@@ -336,3 +322,8 @@ class FaultMachine:
             retry_after=corruption.retry_after,
         )
         self.events.append(pending.event)
+
+
+def _written(spec: ToolSpec, law: Law) -> ToolSpec:
+    """Return a tool with the decision-critical fields that the plan writes down for it."""
+    return spec if law.fields is None else replace(spec, fields=law.fields, derived=False)

@@ -152,11 +152,17 @@ class FaultProfile(BaseModel):
 
     @cached_property  # a private attribute of pydantic costs 2 µs at every access
     def laws(self) -> tuple[Law, dict[str, Law]]:
-        """How faults are drawn: the law of every tool, and the laws of the tools in ``tools``."""
-        special = {tool: self._make_law(p) for tool, p in self.tools.items()}
-        return self._make_law(self.probabilities), special
+        """How faults come about: the law of tools that are not named, and of those that are."""
+        return self._law_of(""), {tool: self._law_of(tool) for tool in self.named_tools()}
 
-    def _make_law(self, probabilities: Mapping[str, float]) -> Law:
+    def _law_of(self, tool: str) -> Law:
+        rules = tuple((i, rule) for i, rule in enumerate(self.schedule) if rule.about(tool))
+        written = self.fields.get(tool)
+        return self._drawn(self.tools.get(tool, self.probabilities))._replace(
+            rules=rules, fields=None if written is None else written.patterns
+        )
+
+    def _drawn(self, probabilities: Mapping[str, float]) -> Law:
         faults = {name: p for name, p in probabilities.items() if name != CLEAN}
         if self.silent_persistence == "call":
             return Law(Distribution.of(faults))

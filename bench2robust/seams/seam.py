@@ -8,6 +8,7 @@ of the wrappers of an environment: the same machine of faults, monitor and loop 
 
 from __future__ import annotations
 
+import atexit
 import warnings
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -96,6 +97,8 @@ class Seam:
         self._lock = Lock()
         rules = Redaction(redact)
         self._recorder = Recorder(Path(record), rules) if record is not None else None
+        if self._recorder is not None:
+            atexit.register(self.close)  # who forgets to close it has a record all the same
         self.learn(tools)
 
     @property
@@ -165,9 +168,12 @@ class Seam:
         """
         with self._lock:
             recorder, self._recorder = self._recorder, None
-        if recorder is not None and not self.calls:
+        if recorder is None:
+            return
+        atexit.unregister(self.close)
+        if not self.calls:
             recorder.discard()
-        elif recorder is not None:
+        else:
             recorder.close(
                 episode_record(
                     recorder.rows(),

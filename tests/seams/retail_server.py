@@ -1,4 +1,4 @@
-"""The tools of a retail task as an MCP server over standard streams: ``retail_server.py TASK``."""
+"""The tools of the scene as an MCP server over standard streams."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from bench2robust.core.backend import ToolBackend
 from bench2robust.core.types import ToolCall
-from bench2robust.domains import get_domain
-
-
-def backend(task: str) -> ToolBackend:
-    """Return the tools of a task of the small built-in suite."""
-    domain = get_domain("retail", "builtin:small")
-    return domain.session(domain.task(task))
+from tests.seams import scene
 
 
 class Server:
     """Answers messages as ``tool_server.Server`` does."""
 
-    def __init__(self, tools: ToolBackend) -> None:
-        self._tools = tools
+    def __init__(self) -> None:
+        self._tools = scene.session()
 
     def frames(self, raw: bytes) -> Iterator[bytes]:
         message = json.loads(raw)
@@ -33,18 +26,13 @@ class Server:
 
     def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method != "tools/call":
-            return {"tools": [_entry(spec) for spec in self._tools.tools]}
+            return {"tools": [*map(scene.entry, scene.TOOLS)]}
         content, is_error = self._tools.call(ToolCall(params["name"], params["arguments"]))
         return {"content": [{"type": "text", "text": content}], "isError": is_error}
 
 
-def _entry(spec: Any) -> dict[str, Any]:
-    hints = {"readOnlyHint": spec.kind != "write"}
-    return {"name": spec.name, "inputSchema": dict(spec.parameters), "annotations": hints}
-
-
 if __name__ == "__main__":
-    server = Server(backend(sys.argv[1]))
+    server = Server()
     for line in sys.stdin.buffer:
         for frame in server.frames(line):
             sys.stdout.buffer.write(frame + b"\n")

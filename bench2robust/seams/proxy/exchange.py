@@ -115,7 +115,8 @@ class Exchange:
         if not delivery.touched:
             return None
         self._done.put(key, call)
-        return {**message, "result": changed(result, delivery, self._session.declared(call))}
+        broken = self._session.breaks_schema(call, delivery)
+        return {**message, "result": changed(result, delivery, broken)}
 
     def _broken(self, message: Message, call: OpenCall, key: str) -> dict[str, Json] | None:
         """Take a JSON-RPC error for a result; it passes unless a fault takes its place."""

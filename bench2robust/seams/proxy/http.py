@@ -179,10 +179,11 @@ def _answered(
 ) -> tuple[web.StreamResponse, AsyncIterator[bytes]]:
     """Return the head of the answer that a client gets, and what its body will be."""
     response = _Relayed(answer)
-    kind = answer.content_type if "content-encoding" not in response.given else ""
-    if rules is not TRANSPARENT and kind == "text/event-stream":
+    legible = answer.status == 200 and "content-encoding" not in response.given
+    kind = answer.content_type if legible and rules is not TRANSPARENT else ""
+    if kind == "text/event-stream":
         return response, _events(answer, back, rules)
-    if rules is not TRANSPARENT and kind == "application/json":
+    if kind == "application/json":
         return response, _document(answer, back, rules)
     response.content_length = answer.content_length
     return response, answer.content.iter_any()

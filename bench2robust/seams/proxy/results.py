@@ -15,7 +15,7 @@ from bench2robust.core.paths import MISSING, Path, get
 from bench2robust.core.types import ToolResult
 from bench2robust.seams.passage import Delivery
 
-__all__ = ["RECEIPT", "answered", "changed", "is_final", "true_result"]
+__all__ = ["RECEIPT", "answered", "changed", "is_final", "parsed_text", "true_result"]
 
 RECEIPT = "bench2robust/receipt"
 """The key of a receipt in a result's ``_meta``."""
@@ -54,16 +54,17 @@ def answered(delivery: Delivery, modern: bool) -> dict[str, Json]:
     return _noted(result, delivery)
 
 
-def changed(result: Result, delivery: Delivery, declared: bool) -> dict[str, Json]:
+def changed(result: Result, delivery: Delivery, broken: bool) -> dict[str, Json]:
     """Return a result as an agent is to see it; what is not said here stays as it is.
 
     Args:
-        declared: whether the tool has an output schema, so that a result without structured
-            content is only valid if it is marked as an error.
+        broken: whether a fault made of the result what the tool's output schema does not allow.
+            Clients check that, and give up on a call whose structured content fails; so it comes
+            as a text that is marked as an error.
     """
     seen = dict(result)
     if delivery.faulted:
-        seen = _error(seen, delivery) if delivery.is_error else _silent(seen, delivery, declared)
+        seen = _error(seen, delivery) if delivery.is_error else _silent(seen, delivery, broken)
     return _noted(seen, delivery)
 
 
@@ -72,19 +73,17 @@ def _error(seen: dict[str, Json], delivery: Delivery) -> dict[str, Json]:
     return {**seen, "content": [_block(delivery.content)], "isError": True}
 
 
-def _silent(seen: dict[str, Json], delivery: Delivery, declared: bool) -> dict[str, Json]:
-    blocks = seen.get("content")
-    blocks = blocks if isinstance(blocks, list) else []
-    before = seen.get(STRUCTURED)
-    if before is None:
+def _silent(seen: dict[str, Json], delivery: Delivery, broken: bool) -> dict[str, Json]:
+    content = seen.get("content")
+    blocks = content if isinstance(content, list) else []
+    before = seen.pop(STRUCTURED, None)
+    after = parsed_text(delivery.content)
+    if broken:
+        return {**seen, "content": _replaced(blocks, delivery.content), "isError": True}
+    if before is None or not isinstance(after, dict):
         return {**seen, "content": _replaced(blocks, delivery.content)}
-    after = _parsed(delivery.content)
-    if isinstance(after, dict):
-        copies = _copies(blocks, before, after, delivery.content)
-        return {**seen, "content": copies, STRUCTURED: after}
-    seen.pop(STRUCTURED)
-    seen["content"] = _replaced(blocks, delivery.content)
-    return {**seen, "isError": True} if declared else seen
+    copies = _copies(blocks, before, after, delivery.content)
+    return {**seen, "content": copies, STRUCTURED: after}
 
 
 def _noted(seen: dict[str, Json], delivery: Delivery) -> dict[str, Json]:
@@ -115,7 +114,8 @@ def _texts(content: Json) -> list[dict[str, str]]:
     return [block for block in content if _is_text(block)] if isinstance(content, list) else []
 
 
-def _parsed(text: str) -> Json:
+def parsed_text(text: str) -> Json:
+    """Return the JSON value that a text is, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -124,7 +124,7 @@ def _parsed(text: str) -> Json:
 
 def _says(text: str, value: Json) -> bool:
     """Say whether a text is that value, as JSON or, if it is a text, as it is."""
-    return text == value or (not isinstance(value, str) and same_json(_parsed(text), value))
+    return text == value or (not isinstance(value, str) and same_json(parsed_text(text), value))
 
 
 def _replaced(blocks: list[Json], text: str) -> list[Json]:
@@ -151,7 +151,7 @@ def _copies(blocks: list[Json], before: Json, after: Json, text: str) -> list[Js
             found.append(block)
             continue
         said = block["text"]
-        places = parts.get(canonical(_parsed(said))) or parts.get(canonical(said))
+        places = parts.get(canonical(parsed_text(said))) or parts.get(canonical(said))
         if not places:
             return _replaced(blocks, text)
         place = places.pop(0)  # parts may be equal: each block stands for one of them

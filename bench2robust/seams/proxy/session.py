@@ -13,9 +13,10 @@ from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.proxy.latest import Latest
-from bench2robust.seams.proxy.results import answered
+from bench2robust.seams.proxy.results import answered, parsed_text
 from bench2robust.seams.seam import Seam
 from bench2robust.seams.specs import mcp_tool
+from bench2robust.seams.watch import DECLARED, Watch
 
 __all__ = ["OpenCall", "Session"]
 
@@ -55,7 +56,7 @@ class Session:
         self.seam = seam
         self._noted = noted
         self._warn = warn
-        self._declared: set[str] = set()
+        self._schemas = Watch(DECLARED)
         self._said: set[str] = set()
         self._asking: Latest[OpenCall] = Latest(self.drop)
         self._tasks: Latest[OpenCall] = Latest()
@@ -106,16 +107,24 @@ class Session:
         if call.delivery is None:
             self.seam.drop(call.passage)
 
-    def declared(self, call: OpenCall) -> bool:
-        """Say whether the tool of a call has an output schema."""
-        return call.passage.call.name in self._declared
+    def breaks_schema(self, call: OpenCall, delivery: Delivery) -> bool:
+        """Say whether a fault made of a result what the tool's output schema does not allow."""
+        made = call.passage.call
+        if not delivery.faulted or delivery.is_error or not self._schemas.covers(made.name):
+            return False
+        told = ToolResult(delivery.content)
+        return not isinstance(parsed_text(told.content), dict) or bool(
+            self._schemas.check(made, told)
+        )
 
     def learn(self, result: Message) -> None:
         """Read an answer to ``tools/list``; after its last page, say which tools are not there."""
         tools = result.get("tools")
         entries = [entry for entry in tools if _is_tool(entry)] if isinstance(tools, list) else []
-        self.seam.learn(map(mcp_tool, entries))
-        self._declared |= {e["name"] for e in entries if isinstance(e.get("outputSchema"), dict)}
+        found = [mcp_tool(entry) for entry in entries]
+        self.seam.learn(found)
+        for tool in found:
+            self._schemas.learn(tool)
         if result.get("nextCursor") is None:
             for text in self.seam.strangers():
                 self.say_once(text)

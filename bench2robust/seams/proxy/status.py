@@ -66,7 +66,7 @@ class Status:
     def warn(self, text: str) -> None:
         """Write a line of its own."""
         self._write(f"{_CLEAR if self._live else ''}bench2robust proxy: {text}\n")
-        self._told = -1
+        self._told = -1 if self._live else self._told
 
     def text(self) -> str:
         """Return the line."""

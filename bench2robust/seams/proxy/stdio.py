@@ -12,8 +12,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from math import inf
 from signal import SIGINT, SIGTERM, Signals, signal
 from threading import Event, Lock, Thread
+from time import monotonic, sleep
 from types import FrameType
 from typing import IO
 
@@ -26,6 +28,9 @@ __all__ = ["StdioRelay"]
 CHUNK = 2**18
 GRACE = 10.0
 """Seconds that a server has to end by itself once its client is gone."""
+_STOPPING = 1.0
+"""Seconds that it has if this process is asked to stop."""
+_POLL = 0.02
 _KILLED = 128
 
 
@@ -54,6 +59,7 @@ class StdioRelay:
         self._to_client = _Writer(open(1, "wb", buffering=0, closefd=False))  # noqa: SIM115
         self._over = Event()
         self._asked_to_stop = False
+        self._deadline = inf
         self._child: subprocess.Popen[bytes]
 
     def run(self) -> int:
@@ -117,7 +123,10 @@ class StdioRelay:
                 self._to_client.write(piece)
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
+        """Hand a signal on; whoever sent it may kill this process soon."""
         self._asked_to_stop = True
+        self._deadline = monotonic() + min(self._grace, _STOPPING)
+        self._child.terminate()
         self._over.set()
 
     def _end(self, down: Thread) -> int:
@@ -126,15 +135,18 @@ class StdioRelay:
         assert child.stdin is not None
         with suppress(OSError):
             child.stdin.close()
-        if self._asked_to_stop:
-            child.terminate()
-        try:
-            child.wait(self._grace)
-        except subprocess.TimeoutExpired:
-            self._warn(f"The server did not end within {self._grace:g} s: it is ended.")
+        self._deadline = min(self._deadline, monotonic() + self._grace)
+        while child.poll() is None and monotonic() < self._deadline:
+            sleep(_POLL)
+        patient = child.poll() is not None  # its last words wait for a slow reader, as in a pipe
+        if not patient:
+            self._warn("The server did not end by itself: it is ended.")
             child.kill()
             child.wait()
-        down.join(self._grace)
+        while down.is_alive() and (
+            (patient and not self._asked_to_stop) or monotonic() < self._deadline
+        ):
+            down.join(_POLL)
         return self._code(child.returncode)
 
     def _code(self, code: int) -> int:

@@ -109,7 +109,7 @@ def _error_of(tool: Any) -> tuple[Callable[[Delivery], Any], Any]:
     """Return how an error of a fault is raised, and how the tool then turns it into a message."""
     base: Any = _package().ToolException
 
-    class _Fault(base):  # type: ignore[misc]
+    class _Fault(base):
         """An error that a fault brings."""
 
     def refused(got: Delivery) -> Any:

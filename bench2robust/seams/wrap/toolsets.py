@@ -33,7 +33,7 @@ def _kind() -> type:
     base: Any = sys.modules["pydantic_ai.toolsets"].WrapperToolset
 
     @dataclass
-    class SeamToolset(base):  # type: ignore[misc]
+    class SeamToolset(base):
         """A toolset with a seam around it; a dataclass, since its kind are copied as such."""
 
         seam: Seam

@@ -101,6 +101,14 @@ def test_ids_of_other_types_are_other_ids() -> None:
     assert len(talk.noted) == 2
 
 
+def test_an_id_that_is_used_again_begins_a_new_life() -> None:
+    talk = Talk(faults=WRONG)
+    talk.call(1)
+    assert talk.result(1) is not None
+    talk.ask({"id": 1, "method": "prompts/get"})
+    assert talk.result(1) is None
+
+
 def test_a_request_of_the_servers_own_is_no_answer() -> None:
     talk = Talk(faults=WRONG)
     talk.call(1)
@@ -270,7 +278,7 @@ def test_text_blocks_follow_the_part_that_they_repeat(
 ) -> None:
     image = {"type": "image", "data": ""}
     result = {"content": [*text(*blocks), image], "structuredContent": before}
-    seen = changed(result, structured(after), True)
+    seen = changed(result, structured(after), False)
     assert seen["structuredContent"] == after
     assert [b["text"] for b in seen["content"] if b["type"] == "text"] == expected or not blocks
     assert image in seen["content"]
@@ -283,11 +291,21 @@ def test_a_result_without_structure_keeps_its_pictures() -> None:
     assert changed(result, structured("x"), False)["content"] == [image, *text('"x"')]
 
 
-def test_what_is_no_object_any_more_is_an_error_where_a_schema_is_declared() -> None:
-    for declared in (True, False):
-        seen = changed(ordered(), structured([1]), declared)
-        assert "structuredContent" not in seen and seen.get("isError", False) is declared
+def test_what_is_no_object_any_more_is_a_text() -> None:
+    for broken in (True, False):
+        seen = changed(ordered(), structured([1]), broken)
+        assert "structuredContent" not in seen and seen.get("isError", False) is broken
         assert seen["content"] == text("[1]")
+
+
+@pytest.mark.parametrize(("fault", "broken"), [("missing_field", True), ("factual_error", False)])
+def test_what_the_schema_does_not_allow_comes_as_an_error(fault: str, broken: bool) -> None:
+    talk = Talk(faults={"probabilities": {fault: 1.0}})
+    talk.call(1)
+    result = talk.result(1)["result"]
+    assert result.get("isError", False) is broken
+    assert ("structuredContent" in result) is not broken
+    assert json.loads(result["content"][0]["text"]) != ORDER
 
 
 def test_a_rule_that_fails_costs_nobody_the_session() -> None:

@@ -250,6 +250,27 @@ def test_a_server_that_is_not_there_is_a_bad_gateway(shop: ModuleType) -> None:
     asyncio.run(main())
 
 
+def test_no_header_is_added() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nX-Own: 1\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+        writer.close()
+
+    async def main() -> None:
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
+        async with (
+            relaying(url, {}) as proxy,
+            aiohttp.ClientSession() as client,
+            client.get(proxy.url) as found,
+        ):
+            assert sorted(found.headers) == ["Content-Length", "X-Own"]
+        server.close()
+
+    asyncio.run(main())
+
+
 def test_a_name_that_is_not_this_machine_is_refused(play: Play) -> None:
     async def go(place: Setting) -> None:
         for host, status in (("evil.example", 421), ("localhost:1", 200), ("[::1]", 200)):

@@ -104,7 +104,8 @@ def test_filesystem(play: ModuleType, server: Server, tmp_path: Path, folder: Pa
 
 def test_memory(play: ModuleType, server: Server, tmp_path: Path) -> None:
     entity = {"name": "a", "entityType": "b", "observations": ["c"]}
-    calls: Calls = [("create_entities", {"entities": [entity]}), ("read_graph", {}),
+    calls: Calls = [("search_nodes", {"query": "x"}),
+                    ("create_entities", {"entities": [entity]}), ("read_graph", {}),
                     ("delete_entities", {"entityNames": ["a"]})]  # fmt: skip
     file = f"MEMORY_FILE_PATH={tmp_path / 'memory.json'}"
     command = ["env", file, server("mcp-server-memory")]

@@ -17,12 +17,15 @@ from bench2robust.core.types import ToolCall, ToolSpec
 from bench2robust.domains import get_domain
 from bench2robust.injectors.events import FaultEvent
 from bench2robust.injectors.kernels.relevance import qualifying
+from bench2robust.injectors.scenarios import ScenarioPlan, plan_scenario
 
 SEED = 11
-DOMAIN = get_domain("retail")
-TASK = next(t for t in DOMAIN.tasks("test") if analyse(DOMAIN, t).switchable and len(t.actions) > 3)
+_NONE = ScenarioPlan("S1")
+DATA = "builtin:small"
+DOMAIN = get_domain("retail", DATA)
+TASK = next(t for t in DOMAIN.tasks() if analyse(DOMAIN, t).switchable and len(t.actions) > 3)
 ANALYSIS = analyse(DOMAIN, TASK)
-BLOCKED = ANALYSIS.switchable[0].primary
+BLOCKED = (plan_scenario("S2", ANALYSIS, SEED, TASK.id, side="primary") or _NONE).blocked
 TOOLS = [spec for spec in DOMAIN.tools(True) if spec.faultable]
 
 
