@@ -112,3 +112,11 @@ def test_a_pair_parts_in_an_agents_decision(pairs: Any, source: RunSource) -> No
 def test_a_pair_begins_with_the_fault_that_both_met(pairs: Any) -> None:
     after_calls = [pair for pair in pairs if pair["prompt"][-1]["role"] == "tool"]
     assert after_calls
+
+
+def test_an_agent_that_gave_up_without_a_word_is_no_pair(source: RunSource) -> None:
+    from bench2robust.seams.export.preferences import _row
+
+    right = next(r for r in source.records() if is_demonstration(r))
+    silent = {**right, "events": right["events"][:1]}
+    assert _row(source, right, silent) is None  # type: ignore[arg-type]
