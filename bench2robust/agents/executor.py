@@ -57,7 +57,8 @@ class PlanExecutor:
         domain = brief.domain
         self._plan = analyse(domain, brief.task).plan
         self._domain = domain
-        self._requests = len(brief.task.user.turns)
+        turns = brief.task.user.turns
+        self._converses, self._requests = turns is None, len(turns or ())
         offered = offered_tools(domain, brief.task, brief.alternatives, self._requests)
         self._specs = {spec.name: spec for spec in offered}
         self._by_user = {spec.name for spec in user_tools(domain)}
@@ -129,7 +130,7 @@ class PlanExecutor:
 
     def _prepare(self, step: Step) -> Driven[None]:
         """Have the user tell what only the user knows, and confirm before the first write."""
-        if self._requests:
+        if not self._converses:
             return (yield from self._hear_until(step.turn))
         if step.writes and not self._consulted:
             yield from self._consult(CONSULT)
@@ -268,7 +269,7 @@ class PlanExecutor:
         )
 
     def _talks_left(self) -> int:
-        return self._requests - self._heard if self._requests else int(not self._consulted)
+        return int(not self._consulted) if self._converses else self._requests - self._heard
 
     def _agreeing(self, work: Work) -> int:
         return max(Counter(self._keys(work)).values())

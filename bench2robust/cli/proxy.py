@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 from pathlib import Path
+from time import monotonic
 from typing import Annotated
 
 import typer
@@ -100,7 +101,9 @@ def proxy(
 
 
 def _session(options: SeamOptions, status: Status) -> Session:
-    return Session(Seam(**options), status.add, status.warn)
+    start = monotonic()
+    timed: SeamOptions = {**options, "clock": lambda: monotonic() - start}
+    return Session(Seam(**timed), status.add, status.warn)
 
 
 def _relay(command: list[str], options: SeamOptions | None, status: Status) -> int:

@@ -24,6 +24,8 @@ from bench2robust.evaluation.continuation import follow_agent, follow_reference
 from bench2robust.evaluation.record import EpisodeRecord, record_key
 from bench2robust.evaluation.replay import PastRun, Replay, Replayed, find_episode
 from bench2robust.injectors.events import BLOCKED, FaultEvent
+from bench2robust.monitors.loop_guard import without_advice
+from bench2robust.monitors.receipts import open_receipt
 
 __all__ = ["replay"]
 
@@ -193,14 +195,25 @@ def _lines(number: int, step: Replayed, limit: int | None) -> list[str]:
         lines = [f"{number:>3} [bold]{escape(_call(step.action))}[/]{mark}"]
         if step.fault is not None:
             lines += _fault(step.fault)
-        style = "red" if step.back.is_error else "dim"
-        return [*lines, f"    [{style}]→ {escape(_cut(step.back.content, limit))}[/]"]
+        style, content = "red" if step.back.is_error else "dim", step.back.content
+        lines.append(f"    [{style}]→ {escape(_cut(content, limit))}[/]")
+        return [*lines, *(f"    [blue]? {escape(word)}[/]" for word in _told(content))]
     said = f"{number:>3} [bold]agent[/]  {escape(str(step.action))}{mark}"
     return [said, f"    [cyan]user[/]   {escape(str(step.back))}"]
 
 
 def _call(call: ToolCall) -> str:
     return f"{call.name}({canonical(call.arguments)})"
+
+
+def _told(content: str) -> Iterator[str]:
+    """Yield what a monitor and a loop guard told the agent with a result: it may be cut off."""
+    receipt = open_receipt(content).receipt
+    if receipt is not None:
+        named = f"; ways out: {', '.join(receipt.recovery)}" if receipt.recovery else ""
+        yield f"receipt on {', '.join(receipt.paths) or 'the result'}{named}"
+    if advice := content.removeprefix(without_advice(content)).strip():
+        yield advice
 
 
 def _fault(fault: FaultEvent) -> list[str]:

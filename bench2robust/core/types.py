@@ -101,18 +101,19 @@ class UserScript:
             or reports that it is done.
         instructions: the whole scenario as text for a chat-model user.
         turns: further requests, for a user who does not converse: each is made when the agent
-            next speaks, whatever it says, and the last one is followed by the end.
+            next speaks, whatever it says, and the last one is followed by the end. None for a
+            user who converses.
     """
 
     opening: str
     facts: Mapping[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     instructions: str = ""
-    turns: tuple[str, ...] = ()
+    turns: tuple[str, ...] | None = None
 
     def text(self) -> str:
         """Return everything that this user can tell, joined by newlines."""
-        return "\n".join((self.opening, *self.facts.values(), *self.changes, *self.turns))
+        return "\n".join((self.opening, *self.facts.values(), *self.changes, *(self.turns or ())))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from typing import TypeVar
 __all__ = ["OverdueError", "within"]
 
 T = TypeVar("T")
-_TICK = 0.2
+_TICK = 0.1
 """Seconds between two looks at the running calls."""
-_GRACE = 0.5
+_GRACE = 0.2
 """Seconds that an exception already raised from outside has to arrive."""
 
 

@@ -15,7 +15,7 @@ from bench2robust.agents.base import (
 from bench2robust.envs.episode import Episode
 from bench2robust.users import AsyncUser
 
-__all__ = ["act", "converse", "play"]
+__all__ = ["act", "close", "converse", "next_action", "play"]
 
 
 def act(actions: Actions, episode: Episode) -> Iterator[None]:
@@ -50,21 +50,27 @@ async def converse(
     back: Observation | None = None
     try:
         while not episode.done:
-            action = await _next(actions, back)
+            action = await next_action(actions, back)
             if action is None:
                 return
             back = await _do(action, episode, user)
             episode.check_limit()
     finally:
-        if isinstance(actions, AsyncGenerator):
-            await actions.aclose()
-        else:
-            actions.close()
+        await close(actions)
 
 
-async def _next(
+async def close(actions: Actions | AsyncActions) -> None:
+    """End an agent's actions, whether or not it has to be waited for."""
+    if isinstance(actions, AsyncGenerator):
+        await actions.aclose()
+    else:
+        actions.close()
+
+
+async def next_action(
     actions: Actions | AsyncActions, back: Observation | None
 ) -> Action | Unreadable | None:
+    """Return an agent's next action after ``back``, None at the start; None once it stops."""
     try:
         if isinstance(actions, AsyncGenerator):
             return await actions.asend(back)

@@ -8,7 +8,7 @@ then the call runs as it is. What was sent back is never executed.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,9 +23,11 @@ from bench2robust.agents.base import (
 from bench2robust.agents.chat.prompt import tools_as_text
 from bench2robust.core.canonical import canonical
 from bench2robust.core.chat import ChatModel, ContextOverflowError, Message
+from bench2robust.core.domain import offered_tools
 from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.honesty import untold
-from bench2robust.core.types import ToolCall, ToolResult
+from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
+from bench2robust.evaluation.play import close, next_action
 
 __all__ = [
     "APPROVE",
@@ -140,7 +142,7 @@ async def reviewed_async(
 ) -> AsyncActions:
     """As :func:`reviewed`, where agent or reviewer have to be waited for."""
     try:
-        action = await _send(actions, None)
+        action = await next_action(actions, None)
         while action is not None:
             for _ in range(ROUNDS):
                 if not isinstance(action, ToolCall):
@@ -150,29 +152,20 @@ async def reviewed_async(
                 if answer is None:
                     break
                 dialogue.note(action, answer)
-                action = await _send(actions, answer)
+                action = await next_action(actions, answer)
             if action is None:
                 return
             back = yield action
             dialogue.note(action, back)
-            action = await _send(actions, back)
+            action = await next_action(actions, back)
     finally:
-        await (actions.aclose() if isinstance(actions, AsyncGenerator) else _closed(actions))
+        await close(actions)
 
 
-async def _send(
-    actions: Actions | AsyncActions, back: Observation | None
-) -> Action | Unreadable | None:
-    try:
-        if isinstance(actions, AsyncGenerator):
-            return await actions.asend(back)
-        return next(actions) if back is None else actions.send(back)
-    except (StopIteration, StopAsyncIteration):
-        return None
-
-
-async def _closed(actions: Actions) -> None:
-    actions.close()
+def _tools(brief: Brief) -> tuple[ToolSpec, ...]:
+    """Return every tool that the agent is shown in the course of the episode."""
+    later = len(brief.task.user.turns or ())
+    return offered_tools(brief.domain, brief.task, brief.alternatives, later)
 
 
 class ScriptedReviewer:
@@ -183,7 +176,7 @@ class ScriptedReviewer:
     """
 
     def __init__(self, brief: Brief) -> None:
-        specs = brief.domain.tools(brief.alternatives)
+        specs = _tools(brief)
         self._writes = {spec.name for spec in specs if spec.kind == "write"}
         self._given = "\n".join((brief.domain.policy, tools_as_text(specs), brief.opening))
 
@@ -203,7 +196,7 @@ class ChatReviewer:
     """
 
     def __init__(self, brief: Brief, model: ChatModel) -> None:
-        specs = brief.domain.tools(brief.alternatives)
+        specs = _tools(brief)
         self._model = model
         self._prompt = PROMPT.format(
             approve=APPROVE, policy=brief.domain.policy, tools=tools_as_text(specs)

@@ -349,7 +349,7 @@ class _Writer:
             factor = "" if abs(coefficient) == 1 else f"{self._constant(abs(coefficient))} * "
             total += f" {sign} {factor}{self._number(term)}"
         # Beyond this bound the tolerance depends on the size of the terms: the rules say.
-        self._refuse(depth, f"not -1e-5 <= {total} <= 1e-5")
+        self._refuse(depth, f"not -1e-5 <= {total.removeprefix(' + ')} <= 1e-5")
 
     def _number(self, term: Term) -> str:
         if term in self.sums:

@@ -28,11 +28,11 @@ class TurnUser:
 
     def reply(self, said: str) -> str:
         """Return the next request; what was ``said`` does not matter."""
-        due = self._script.turns[self._heard : self._heard + 1]
+        due = (self._script.turns or ())[self._heard : self._heard + 1]
         self._heard += len(due)
         return due[0] if due else f"Thank you, that is all. {STOP}"
 
 
 def scripted_user(script: UserScript) -> User:
     """Return the user without a model that plays a script: one that converses, or by turns."""
-    return TurnUser(script) if script.turns else ScriptedUser(script)
+    return ScriptedUser(script) if script.turns is None else TurnUser(script)

@@ -189,6 +189,20 @@ def test_a_replay_by_key_and_whole(cli: Any, run: Path) -> None:
     assert done.code == 2 and "Did you mean" in done.err
 
 
+def test_a_replay_tells_what_the_agent_was_told(cli: Any, tmp_path: Path) -> None:
+    contract = tmp_path / "contract.json"
+    contract.write_text('{"format": "bench2robust-contract", "version": 1, "tools": {}}')
+    where = ("--modes", "inject_alt", "--scenario", "S2", "--tasks", "10", "--seeds", "1")
+    around = ("--monitor", f"always_warn:{contract}", "--loop-guard")
+    who = ("--agent", "scripted:blind_retry")
+    assert cli("eval", *who, *where, *around, "--out", tmp_path / "run").code == 0
+    lines = (tmp_path / "run" / "episodes.jsonl").read_text().splitlines()
+    number = next(n for n, line in enumerate(lines, 1) if json.loads(line)["loops"])
+    shown = cli("replay", tmp_path / "run", number).out
+    assert "? receipt on the result; ways out: " in shown
+    assert "? [LOOP ADVISORY] " in shown
+
+
 def test_a_replay_that_differs_says_so(cli: Any, run: Path) -> None:
     path = run / "episodes.jsonl"
     lines = path.read_text().splitlines(keepends=True)

@@ -112,3 +112,41 @@ def test_references_are_found_at_any_depth() -> None:
 )
 def test_told_means_as_a_whole_token(told: str, value: object, expected: bool) -> None:
     assert Told(told).has(value) is expected
+
+
+def _two_turns(calls: tuple[ToolCall, ...], informed: bool = True) -> Task:
+    user = UserScript("Where is it?", turns=("Write to Ann.",))
+    return Task("two", "test", "plain", user, calls, turns=(0, 1), informed=informed)
+
+
+DISTANCE = ToolCall("get_order", {"order_id": "#W1"})
+WRITTEN = ToolCall("return_items", {"to": "USR006", "text": "It is 980 miles, 12.50 dollars."})
+
+
+def test_steps_belong_to_turns_and_a_read_that_is_left_out_to_the_next() -> None:
+    task = _two_turns((DISTANCE, WRITTEN))
+    extra = ToolCall("find_user", {"email": "x"})
+    plan = build_plan(task, (DISTANCE, extra, WRITTEN), [{"a": 1}, "u", {}], SPECS)
+    assert [step.turn for step in plan.steps] == [0, 1, 1]
+    assert [step.turn for step in PLAN.steps] == [0, 0, 0, 0]
+
+
+def test_where_the_reads_count_all_that_they_tell_is_needed() -> None:
+    result = {"id": "#W1", "items": [], "note": "", "by": None, "price": 12.5}
+    for informed in (True, False):
+        task = _two_turns((DISTANCE, WRITTEN), informed)
+        step = build_plan(task, task.actions, [result, {}], SPECS).steps[0]
+        assert step.critical  # the write below uses its price
+        told = {("id",), ("price",)} if informed else {("price",)}
+        assert set(step.needed) == told
+
+
+def test_a_text_writes_observed_numbers_as_the_gold_call_does() -> None:
+    task = _two_turns((DISTANCE, WRITTEN))
+    results = [{"distance": 980.0, "price": 12.5, "day": 6}, {}]
+    plan = build_plan(task, task.actions, results, SPECS)
+    assert plan.steps[1].arguments["to"] == "USR006"  # the number of an id is no amount
+    assert resolve(dict(plan.steps[1].arguments), results) == WRITTEN.arguments
+    wrong = [{"distance": 1078.35, "price": 10, "day": 6}]
+    text = resolve(plan.steps[1].arguments["text"], wrong)
+    assert text == "It is 1078.35 miles, 10.00 dollars."

@@ -147,3 +147,13 @@ def test_the_ledger_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -
         carry(seam, ToolCall("find_user", {"n": n}), Shop())
     assert len(seam.ledger) < 20 and seam.ledger[-1].nth == 94
     assert seam.delivered == seam.calls == 95
+
+
+def test_a_window_is_of_the_clock_that_is_given() -> None:
+    now = [0.0]
+    outage = {"schedule": [{"fault": "server_error", "window": [60, 120]}]}
+    seam = Seam(TOOLS, faults=outage, clock=lambda: now[0])
+    met = []
+    for now[0] in (0.0, 59.9, 60.0, 119.9, 120.0):
+        met.append(carry(seam, ToolCall("find_user", {})).faulted)
+    assert met == [False, False, True, True, False]

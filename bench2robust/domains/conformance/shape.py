@@ -8,6 +8,7 @@ from typing import get_args
 
 import orjson
 
+from bench2robust.core.domain import user_tools
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.types import ToolCall, ToolKind, ToolSpec
 from bench2robust.domains.conformance.check import Check
@@ -77,7 +78,7 @@ def tools(sample: Sample, check: Check) -> None:
             check(all(spec in specs for spec in offered),
                   f"task {task.id}: a session with alternatives={alternatives} offers a tool that "
                   "tools() lacks")  # fmt: skip
-        known = {spec.name for spec in domain.session(task).tools}
+        known = {spec.name for spec in (*domain.session(task).tools, *user_tools(domain))}
         for call in task.actions:
             check(call.name in known, f"task {task.id}: gold calls {call.name}, which is no tool")
             check(isinstance(call.arguments, dict), f"task {task.id}: gold arguments are no object")
@@ -107,6 +108,8 @@ def transfer(sample: Sample, check: Check) -> None:
     name = domain.transfer_tool
     unfaultable = {n for n, spec in sample.specs.items() if not spec.faultable}
     members = {m for cls in domain.classes for m in cls.members}
+    for spec in getattr(domain, "user_tools", ()):  # where the user has tools of their own
+        check(not spec.faultable, f"{spec.name} is the user's, and faultable")
     check(not unfaultable & members,
           f"{sorted(unfaultable & members)} can be blocked as members of a class, but are not "
           "faultable")  # fmt: skip

@@ -77,6 +77,7 @@ class StableToolBenchDomain(Suite):
         specs = [_spec(api, recorded.get(name, ())) for name, api in apis.items()]
         self._specs = (*specs, GIVE_UP)
         tasks = [task for query in queries if (task := _task(query, recorded)) is not None]
+        self._functions = {_task_id(query): query.functions for query in queries}
         left_out = len(queries) - len(tasks)
         self.notes = (
             "needs_judge: the official score is a language model's; here a query passes when "
@@ -96,9 +97,16 @@ class StableToolBenchDomain(Suite):
         """Return the functions of every query; there are no alternatives."""
         return self._specs
 
+    def offered(
+        self, task: Task, alternatives: bool = False, heard: int = 0
+    ) -> tuple[ToolSpec, ...]:
+        """Return the functions that the query may use."""
+        names = {*self._functions[task.id], GIVE_UP.name}
+        return tuple(spec for spec in self._specs if spec.name in names)
+
     def session(self, task: Task, alternatives: bool = False) -> GuardedSession:
         """Return a session that answers from the recording."""
-        return GuardedSession(_Desk(self._specs, self._answers))
+        return GuardedSession(_Desk(self.offered(task), self._answers))
 
     def evaluate(
         self,
@@ -154,6 +162,10 @@ def _all_told(told: Told, arguments: Mapping[str, Json]) -> bool:
     return all(told.has(leaf) for _, leaf in leaves(dict(arguments)))
 
 
+def _task_id(query: Query) -> str:
+    return f"{query.group}-{query.id}"
+
+
 def _task(query: Query, recorded: Mapping[str, list[Recorded]]) -> Task | None:
     """Return a query as a task; None if a relevant API has no good recording."""
     actions = []
@@ -167,7 +179,7 @@ def _task(query: Query, recorded: Mapping[str, list[Recorded]]) -> Task | None:
     if not actions:
         return None
     return Task(
-        id=f"{query.group}-{query.id}",
+        id=_task_id(query),
         split="test",
         intent="plain",
         user=UserScript(query.text),

@@ -1,21 +1,20 @@
 """Private copies of a database: made when an episode first writes, and only of what it touches.
 
 The tables of τ²-bench's airline hold 9,000 dated flights. A deep copy for each episode takes 350
-milliseconds and 25 MB, so a big table is an :class:`Overlay` on the shared one.
+milliseconds and 25 MB, so a table is an overlay on the shared one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterator, Mapping, MutableMapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 from pydantic import BaseModel
 
-__all__ = ["Overlay", "Phase", "private", "private_database"]
+__all__ = ["ListOverlay", "Overlay", "Phase", "private", "private_database"]
 
-_PLAIN = (str, int, float, bool, type(None))
-_TABLE = 100
-"""A mapping at the root of a database with at least so many entries is a table."""
+_PLAIN = frozenset({str, int, float, bool, type(None), date, datetime})
 
 
 class Phase:
@@ -88,28 +87,78 @@ class Overlay(MutableMapping[str, Any]):
         ]
 
 
+class ListOverlay(Sequence[Any]):
+    """A table that is a list, over a shared one; otherwise as :class:`Overlay`.
+
+    Attributes:
+        own: the records of this episode alone, by position; new ones come last.
+    """
+
+    __slots__ = ("_items", "_phase", "own")
+
+    def __init__(self, base: Sequence[Any], phase: Phase) -> None:
+        self._items = list(base)
+        self._phase = phase
+        self.own: dict[int, Any] = {}
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        key = range(len(self._items))[place]
+        if self._phase.writing and key not in self.own:
+            self.own[key] = self._items[key] = private(self._items[key])
+        return self._items[key]
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._copies() if self._phase.writing else iter(self._items)
+
+    def _copies(self) -> Iterator[Any]:
+        own, items = self.own, self._items
+        for key, record in enumerate(items):
+            if key not in own:
+                record = own[key] = items[key] = private(record)
+            yield record
+
+    def append(self, record: Any) -> None:
+        """Add a record at the end."""
+        self.own[len(self._items)] = record
+        self._items.append(record)
+
+
 def private(value: Any) -> Any:
-    """Return a deep copy of plain data and of models; five times as fast as ``deepcopy``."""
+    """Return a deep copy of plain data and of models; ten times as fast as ``deepcopy``."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is dict:
-        return {key: private(item) for key, item in value.items()}
+        return _fields(value)
     if kind is list:
-        return [private(item) for item in value]
+        return [item if type(item) in _PLAIN else private(item) for item in value]
     if isinstance(value, BaseModel):
-        return _with(value, {name: private(item) for name, item in value.__dict__.items()})
-    return value  # enumerations, dates and tuples of such: nothing that can be changed
+        return _with(value, _fields(value.__dict__))
+    return value  # enumerations and tuples of plain values: nothing that can be changed
+
+
+def _fields(items: dict[str, Any]) -> dict[str, Any]:
+    # Most fields are plain, and a call for each would take most of the time.
+    return {name: item if type(item) in _PLAIN else private(item) for name, item in items.items()}
 
 
 def _with(model: BaseModel, fields: dict[str, Any]) -> BaseModel:
     """Return a model of the same class with other fields, unchecked."""
-    made = object.__new__(type(model))
-    object.__setattr__(made, "__dict__", fields)
-    object.__setattr__(made, "__pydantic_fields_set__", set(model.__pydantic_fields_set__))
-    object.__setattr__(made, "__pydantic_extra__", private(model.__pydantic_extra__))
-    object.__setattr__(made, "__pydantic_private__", private(model.__pydantic_private__))
+    made = _new(type(model))
+    extra, hidden = model.__pydantic_extra__, model.__pydantic_private__
+    _set(made, "__dict__", fields)
+    _set(made, "__pydantic_fields_set__", model.__pydantic_fields_set__.copy())
+    _set(made, "__pydantic_extra__", extra and private(extra))
+    _set(made, "__pydantic_private__", hidden and private(hidden))
     return made
+
+
+_new, _set = object.__new__, object.__setattr__
 
 
 def private_database(database: Any, phase: Phase, lazy: Mapping[str, str]) -> Any:
@@ -118,10 +167,11 @@ def private_database(database: Any, phase: Phase, lazy: Mapping[str, str]) -> An
     Args:
         lazy: for a table with big records, their field that is itself a table.
     """
-    fields = {
-        name: Overlay(value, phase, lazy.get(name, ""))
-        if isinstance(value, dict) and len(value) >= _TABLE
-        else private(value)
-        for name, value in database.__dict__.items()
-    }
-    return _with(database, fields)
+    parts = database.__dict__.items()
+    return _with(database, {name: _overlay(v, phase, lazy.get(name, "")) for name, v in parts})
+
+
+def _overlay(value: Any, phase: Phase, lazy: str) -> Any:
+    if isinstance(value, dict):
+        return Overlay(value, phase, lazy)
+    return ListOverlay(value, phase) if isinstance(value, list) else private(value)

@@ -29,7 +29,7 @@ from bench2robust.domains.retail.verdict import (
     matched,
     rules_kept,
 )
-from bench2robust.domains.tau2.copies import Phase, private_database
+from bench2robust.domains.tau2.copies import private
 from bench2robust.domains.tau2.kit import Kit
 from bench2robust.domains.tau2.opening import data_folder
 from bench2robust.domains.tau2.package import INSTALL, find_package
@@ -75,7 +75,10 @@ class Tau2Domain:
         folder = data_folder(data, package.folder, INSTALL)
         opened = kit.open(package, folder)
         raw = read_json(folder / "tasks.json")
-        cases = read_cases(raw, read_json(folder / "split_tasks.json"), str(folder))
+        cases = [
+            case._replace(task=replace(case.task, user=kit.script(case.task.user)))
+            for case in read_cases(raw, read_json(folder / "split_tasks.json"), str(folder))
+        ]
         self.policy = opened.policy
         self._kit = kit
         self._package = package
@@ -135,7 +138,7 @@ class Tau2Domain:
         return start
 
     def _begin(self, task: Task, initial: Mapping[str, Any]) -> Start:
-        parts = [part and private_database(part, Phase(), {}) for part in self._databases]
+        parts = [private(part) for part in self._databases]
         environment = self._build(*parts)
         models = self._package.tasks
         try:

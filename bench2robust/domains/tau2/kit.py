@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from bench2robust.core.fallback import FallbackClass
-from bench2robust.core.types import ResultFields, ToolCall, ToolSpec
+from bench2robust.core.types import ResultFields, ToolCall, ToolSpec, UserScript
 from bench2robust.domains.tau2.package import Package
 from bench2robust.domains.tau2.session import Run, Settle
 
@@ -40,10 +40,6 @@ class Opened(NamedTuple):
     digest: str
 
 
-def _nothing(environment: Any, start: Any) -> None:
-    """Leave an environment as it is."""
-
-
 @dataclass(frozen=True, slots=True)
 class Kit:
     """One domain of τ²-bench.
@@ -60,6 +56,7 @@ class Kit:
         replaced: tools of τ²-bench that run as ours, by name.
         lazy: tables with big records, and the field of those that is a table itself.
         settle: see :data:`~bench2robust.domains.tau2.session.Settle`.
+        script: what a user of a task can say, from what the task's words are.
         hear: which of their own tools a user uses on hearing something; None without such tools.
     """
 
@@ -73,5 +70,6 @@ class Kit:
     alternatives: Callable[[Opened], Sequence[Alternative]]
     replaced: Mapping[str, Run] = field(default_factory=dict)
     lazy: Mapping[str, str] = field(default_factory=dict)
-    settle: Settle = _nothing
+    settle: Settle | None = None
+    script: Callable[[UserScript], UserScript] = lambda script: script
     hear: Callable[[str, Any], Sequence[ToolCall]] | None = None

@@ -52,7 +52,7 @@ class Toolset(NamedTuple):
 
     specs: tuple[ToolSpec, ...]
     by_name: Mapping[str, Tool]
-    settle: Settle
+    settle: Settle | None
 
 
 class Tau2Session:
@@ -134,7 +134,8 @@ class Tau2Session:
         try:
             return self._run(tool, arguments, environment)
         finally:
-            self._toolset.settle(environment, self._start.environment)
+            if self._toolset.settle is not None:
+                self._toolset.settle(environment, self._start.environment)
             phase.writing = False
             self._stale = True
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from bench2robust.core.types import ToolResult
-from bench2robust.domains.tau2.copies import Overlay, Phase, private_database
+from bench2robust.domains.tau2.copies import ListOverlay, Overlay, Phase, private_database
 
 __all__ = ["Live", "Start", "records"]
 
@@ -27,12 +27,14 @@ class Start:
         environment: τ²-bench's environment at the start.
         lazy: see :func:`~bench2robust.domains.tau2.copies.private_database`.
         kept: results of reads at the start, by tool and arguments.
+        texts: of records that some episode touched.
     """
 
     def __init__(self, environment: Any, build: Build, lazy: Mapping[str, str]) -> None:
         self.environment = environment
         self.lazy = lazy
         self.kept: dict[tuple[str, str], ToolResult] = {}
+        self.texts: dict[str, str] = {}
         self._build = build
 
     def live(self) -> Live:
@@ -58,7 +60,7 @@ class Live(NamedTuple):
         changed: dict[str, str] = {}
         for own, base in zip(databases(self.environment), start.databases, strict=True):
             if own is not None:
-                changed.update(_differences(own, base))
+                changed.update(_differences(own, base, start.texts))
         return changed
 
 
@@ -68,38 +70,50 @@ def databases(environment: Any) -> tuple[Any, Any]:
     return environment.tools.db, None if user is None else user.db
 
 
-def _differences(own: Any, base: Any) -> Iterator[tuple[str, str]]:
+def _differences(own: Any, base: Any, texts: dict[str, str]) -> Iterator[tuple[str, str]]:
     for name, value in own.__dict__.items():
         before = getattr(base, name)
-        if isinstance(value, Overlay):
-            yield from _table(name, value, before)
+        if isinstance(value, (Overlay, ListOverlay)):
+            yield from _table(name, value, before, texts)
         else:
-            yield from _listed(name, value, before)
+            yield from _changed(name, value, before, texts)
 
 
-def _table(name: str, table: Overlay, before: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _table(
+    name: str, table: Overlay | ListOverlay, before: Any, texts: dict[str, str]
+) -> Iterator[tuple[str, str]]:
     for key, record in table.own.items():
-        inner = next((v for v in record.__dict__.values() if isinstance(v, Overlay)), None)
-        if inner is not None:
-            field = next(k for k, v in record.__dict__.items() if v is inner)
-            yield from _table(f"{name}/{key}", inner, getattr(before[key], field))
-            continue
-        text = _text(record)
-        if key not in before or text != _text(before[key]):
-            yield f"{name}/{key}", text
+        known = key < len(before) if isinstance(key, int) else key in before
+        inner = _lazy(record)
+        if inner:
+            field, within = inner
+            yield from _table(f"{name}/{key}", within, getattr(before[key], field), texts)
+        elif known:
+            yield from _changed(f"{name}/{key}", record, before[key], texts)
+        else:
+            yield f"{name}/{key}", _text(record)
 
 
-def _listed(name: str, value: Any, before: Any) -> Iterator[tuple[str, str]]:
-    own, old = dict(records(name, value)), dict(records(name, before))
-    for key in own.keys() | old.keys():
-        text = _text(own[key]) if key in own else "null"
-        if key not in old or text != _text(old[key]):
-            yield key, text
+def _lazy(record: Any) -> tuple[str, Overlay] | None:
+    """Return the field of a record that is itself a table over a shared one."""
+    fields = getattr(record, "__dict__", {}).items()
+    return next(((name, value) for name, value in fields if isinstance(value, Overlay)), None)
+
+
+def _changed(
+    name: str, record: Any, before: Any, texts: dict[str, str]
+) -> Iterator[tuple[str, str]]:
+    old = texts.get(name)
+    if old is None:
+        old = texts[name] = _text(before)
+    text = _text(record)
+    if text != old:
+        yield name, text
 
 
 def records(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the records of one part of a database, each with its key."""
-    if isinstance(value, list):
+    if isinstance(value, (list, ListOverlay)):
         yield from ((f"{name}/{i}", item) for i, item in enumerate(value))
     elif isinstance(value, Mapping):
         yield from ((f"{name}/{key}", item) for key, item in value.items())

@@ -85,6 +85,7 @@ class ToolMazeDomain(Suite):
                 f"theirs can be replaced: {', '.join(left_out[:10])}",
             )
         kinds = {spec.name: spec.kind for spec in self._specs}
+        self._reads = _distinct(cases, {name for name, kind in kinds.items() if kind == "read"})
         super().__init__(
             (_task(case, kinds) for case in cases),
             *(f"{name} {arguments} {canonical(output)}" for (name, arguments), output in seen),
@@ -100,23 +101,25 @@ class ToolMazeDomain(Suite):
         """Return every tool; ToolMaze always offers the alternatives."""
         return self._specs
 
+    def offered(
+        self, task: Task, alternatives: bool = False, heard: int = 0
+    ) -> tuple[ToolSpec, ...]:
+        """Return the tools of the task's own paths, and those that it lists as alternatives."""
+        case = self.cases[task.id]
+        names = {trace.call.name for path in case.clean.paths for trace in path}
+        names.update(case.clean.alternatives, (GIVE_UP.name,))
+        return tuple(spec for spec in self._specs if spec.name in names)
+
     def session(self, task: Task, alternatives: bool = False) -> GuardedSession:
         """Return a session that answers from the task's own recording."""
-        return GuardedSession(_Desk(self._specs, self._outputs[task.id]))
+        return GuardedSession(_Desk(self.offered(task), self._outputs[task.id]))
 
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Yield the recorded reads whose arguments stand in ``known``."""
         told = Told(known)
-        reads = {spec.name for spec in self._specs if spec.kind == "read"} - blocked
-        made = set[str]()
-        for case in self.cases.values():
-            for trace in (t for path in case.clean.paths for t in path):
-                call = trace.call
-                key = f"{call.name} {canonical(call.arguments)}"
-                if call.name in reads and key not in made:
-                    made.add(key)
-                    if all(told.has(leaf) for _, leaf in leaves(call.arguments)):
-                        yield call
+        for call, values in self._reads:
+            if call.name not in blocked and all(map(told.has, values)):
+                yield call
 
 
 def load_toolmaze(data: str | None = None) -> ToolMazeDomain:
@@ -141,6 +144,13 @@ def load_toolmaze(data: str | None = None) -> ToolMazeDomain:
                 raise DataError(f"{root}: task {case.id} calls {trace.call.name!r}, which "
                                 "tools/definitions lacks")  # fmt: skip
     return ToolMazeDomain(cases, tools, read_groups(root / "tools" / "definitions", tools))
+
+
+def _distinct(cases: Sequence[Case], reads: set[str]) -> list[tuple[ToolCall, list[Json]]]:
+    """Return each recorded read once, with the values of its arguments."""
+    calls = (t.call for case in cases for path in case.clean.paths for t in path)
+    found = {(c.name, canonical(c.arguments)): c for c in calls if c.name in reads}
+    return [(call, [leaf for _, leaf in leaves(call.arguments)]) for call in found.values()]
 
 
 def _recorded(case: Case) -> dict[tuple[str, str], Json]:

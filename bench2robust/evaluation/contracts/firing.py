@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from bench2robust.evaluation.contracts.traces import Observed
+from bench2robust.evaluation.metrics import Rate
 from bench2robust.evaluation.statistics import Interval, clopper_pearson, cluster_bootstrap
 from bench2robust.monitors.affine import read_relation
 from bench2robust.monitors.checker import Checker
@@ -42,16 +43,8 @@ def bounded(counts: Counter[str], tool: str) -> str:
     return tool if tool in counts or len(counts) < _MOST_TOOLS else OTHERS
 
 
-class Share(NamedTuple):
+class Share(Rate):
     """``hits`` of ``total``, with the exact 95 % interval."""
-
-    hits: int
-    total: int
-
-    @property
-    def rate(self) -> float:
-        """The share; NaN where nothing was counted."""
-        return self.hits / self.total if self.total else float("nan")
 
     @property
     def interval(self) -> Interval:

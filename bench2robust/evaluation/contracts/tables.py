@@ -111,7 +111,7 @@ def _by_class(firings: Firings, how: str) -> Table:
 
 def _by_family(audit: Audit) -> Table:
     firings = audit.firings
-    order = sorted(firings.checked, key=lambda t: (-firings.of_tool(t).rate, t))
+    order = sorted(firings.checked, key=lambda t: (-firings.of_tool(t).share, t))
     rows = tuple(_family(audit, tool) for tool in order[:_MOST])
     columns = ("Family", "Training", "Invariants", "Fired", "%", "95 % exact")
     quiet = sum(not firings.fired[tool] for tool in order)
@@ -267,7 +267,7 @@ def _counts(share: Share) -> str:
 
 
 def _rate(share: Share) -> str:
-    return _percent(share.rate)
+    return _percent(share.share)
 
 
 def _percent(rate: float) -> str:
@@ -279,7 +279,7 @@ def _span(interval: Interval) -> str:
 
 
 def _share(share: Share) -> dict[str, Any]:
-    rate = None if isnan(share.rate) else share.rate
+    rate = None if isnan(share.share) else share.share
     return {"fired": share.hits, "checked": share.total, "rate": rate, "interval": share.interval}
 
 

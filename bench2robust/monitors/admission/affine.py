@@ -9,6 +9,7 @@ from bench2robust.core.canonical import Json
 from bench2robust.monitors.contract import Invariant
 from bench2robust.monitors.gates import Gate, admitted
 from bench2robust.monitors.groups import Group
+from bench2robust.monitors.readers import place
 from bench2robust.monitors.relations import Relations
 from bench2robust.monitors.terms import Term
 
@@ -78,13 +79,22 @@ def _guarded(guard: str, groups: Mapping[str, Group], gate: Gate) -> Iterator[Ca
 def _forms(group: Group) -> Iterator[Form]:
     """Yield the justified relations of a group: enough distinct points, every term varied."""
     for (x, y), (a, b) in group.lines.items():
-        # That a sum equals one of its own parts says only that its elements are of one kind.
-        if x.path != y.path and _distinct(group, x) >= _points(x, y):
+        if not _one_kind(x, y) and _distinct(group, x) >= _points(x, y):
             yield ((1.0, x), (-a, y)), 0.0 - b
     for x, y, z in group.triples:
         counts = sorted(_distinct(group, term) for term in (x, y, z))
         if counts[0] >= _PAIR_POINTS and counts[-1] >= _SUM_POINTS:
             yield ((1.0, x), (-1.0, y), (-1.0, z)), 0.0
+
+
+def _one_kind(x: Term, y: Term) -> bool:
+    """Say whether a line between terms says only that the elements of a list are of one kind.
+
+    That a sum equals one of its own parts says that all belong to the part; that a list is as long
+    as the lists in it together, that each of these has one element. It is no balance, and breaks
+    with the first element of another kind.
+    """
+    return x.path == y.path or (x.counts and y.counts and place(x) == place(y))
 
 
 def _points(*terms: Term) -> int:

@@ -47,9 +47,11 @@ def test_each_message_brings_the_next_request(bfcl: BfclDomain) -> None:
 
 
 def test_clean_episodes_have_their_calls_in_the_turns_of_the_benchmark(bfcl: BfclDomain) -> None:
-    """So the official verdict, which looks at each turn, passes too: on all but added reads."""
+    """So the official verdict, which looks at each turn, passes too."""
     failed = []
-    for task in bfcl.tasks()[::8]:
+    single = [task for task in bfcl.tasks() if not task.user.turns]
+    assert len(single) == 6
+    for task in (*bfcl.tasks()[::8], *single):
         episode = played(bfcl, task.id)
         assert episode.outcome().success, task.id
         calls = [e.call for e in episode.observed.entries]
@@ -103,7 +105,7 @@ def test_certificates_of_each_scenario(bfcl: BfclDomain) -> None:
 
 @pytest.fixture
 def env(bfcl: BfclDomain) -> Iterator[gym.Env[dict[str, object], str]]:
-    made = gym.make("Bench2Robust-BFCL", split="test", faults="none", max_steps=60)
+    made = gym.make("Bench2Robust-BFCL", faults="none")
     yield made
     made.close()
 
@@ -113,7 +115,7 @@ def test_check_env(bfcl: BfclDomain) -> None:
         {"faults": "none"},
         {"faults": "paper", "scenario": "S2", "alternatives": True},
     ):
-        made = gym.make("Bench2Robust-BFCL", split="test", **arguments)
+        made = gym.make("Bench2Robust-BFCL", **arguments)
         check_env(made.unwrapped, skip_render_check=True)
         made.close()
 

@@ -6,8 +6,10 @@ import gc
 import warnings
 from collections.abc import Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from bench2robust.core.backend import LogEntry
@@ -20,12 +22,12 @@ NAMES = ("airline", "telecom", "tau2retail")
 SIZES = {"airline": 50, "telecom": 114, "tau2retail": 114}
 
 
-def load(name: str) -> Tau2Domain:
+def load(name: str, data: str | None = None) -> Tau2Domain:
     if find_spec("tau2") is None:
         pytest.skip("no τ²-bench package is installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the package and what it imports
-        domain = get_domain(name)
+        domain = get_domain(name, data)
     assert isinstance(domain, Tau2Domain)
     return domain
 
@@ -53,21 +55,22 @@ def store() -> Tau2Domain:
 class Official:
     """τ²-bench's own evaluator, given what was called, what came back, and what was said."""
 
-    def __init__(self, domain: Tau2Domain) -> None:
+    def __init__(self, domain: Tau2Domain, folder: Path | None = None) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from tau2.data_model import message
+            from tau2.data_model.tasks import Task as Theirs
             from tau2.evaluator.evaluator_action import ActionEvaluator
             from tau2.evaluator.evaluator_communicate import CommunicateEvaluator
             from tau2.evaluator.evaluator_env import EnvironmentEvaluator
-        folder = {"tau2retail": "retail"}.get(domain.name, domain.name)
-        module = __import__(f"tau2.domains.{folder}.environment", fromlist=["x"])
-        self._get, self._start = module.get_environment, None
-        if domain.name != "telecom":  # reading the files takes longer than everything else
-            self._start = module.get_environment().tools.db
+        self._get = domain._package.environment.get_environment
+        # Reading the files of a big database takes longer than everything else.
+        self._start = None if domain.name == "telecom" else domain._databases[0]
         self._message = message
         self._parts = (EnvironmentEvaluator, ActionEvaluator, CommunicateEvaluator)
-        self._tasks = {task.id: task for task in module.get_tasks("base")}
+        raw = orjson.loads(((folder or domain._package.folder) / "tasks.json").read_bytes())
+        base = {task.id for task in domain.tasks()}
+        self._tasks = {t["id"]: Theirs.model_validate(t) for t in raw if t["id"] in base}
         self._users = {spec.name for spec in domain.user_tools}
 
     def _make(self, solo_mode: bool = False) -> Any:

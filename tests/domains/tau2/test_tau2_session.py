@@ -168,7 +168,7 @@ def _with(domain: Tau2Domain, run: Any) -> Tau2Session:
     start = domain.session(domain.tasks()[0])._start
     tool = Tool(run, "generic", {"properties": {}})
     start.kept.pop(("odd", "{}"), None)
-    toolset = Toolset(domain.tools(), {"odd": tool}, lambda environment, start: None)
+    toolset = Toolset(domain.tools(), {"odd": tool}, None)
     return Tau2Session(start, toolset)
 
 

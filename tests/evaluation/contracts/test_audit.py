@@ -68,8 +68,8 @@ def test_a_split_mines_the_number_and_holds_out_the_other_groups(
 
 def test_shares_have_exact_intervals() -> None:
     share = Share(0, 45)
-    assert share.rate == 0 and share.interval.high == pytest.approx(0.0787, abs=1e-4)
-    assert Share(0, 0).interval == (0, 1) and Share(0, 0).rate != Share(0, 0).rate
+    assert share.share == 0 and share.interval.high == pytest.approx(0.0787, abs=1e-4)
+    assert Share(0, 0).interval == (0, 1) and Share(0, 0).share != Share(0, 0).share
 
 
 TABLE = Contract(

@@ -10,6 +10,7 @@ from bench2robust.domains.tau2.airline.alternatives import alternatives
 from bench2robust.domains.tau2.airline.fallbacks import CLASSES
 from bench2robust.domains.tau2.airline.fields import FIELDS
 from bench2robust.domains.tau2.airline.probes import make_probes
+from bench2robust.domains.tau2.airline.words import in_the_tools_terms
 from bench2robust.domains.tau2.kit import Kit, Opened
 from bench2robust.domains.tau2.opening import read_database
 from bench2robust.domains.tau2.package import Package
@@ -40,4 +41,5 @@ AIRLINE = Kit(
     alternatives=alternatives,
     replaced={"calculate": run_calculate},
     lazy={"flights": "dates"},
+    script=in_the_tools_terms,
 )

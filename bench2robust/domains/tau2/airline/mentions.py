@@ -19,7 +19,6 @@ _RESERVATION = re.compile(r"\b[A-Z0-9]{6}\b", re.ASCII)
 _CODE = re.compile(r"\b[A-Z]{3}\b", re.ASCII)
 _FLIGHT = re.compile(r"\bHAT\d{3}\b", re.ASCII)
 _DAY = re.compile(r"\b2024-05-\d\d\b(?!T)", re.ASCII)
-_SPOKEN_DAY = re.compile(r"\bMay (\d{1,2})(?:st|nd|rd|th)?\b", re.ASCII)
 _ROUTE = re.compile(r'"origin": ?"([A-Z]{3})", ?"destination": ?"([A-Z]{3})"')
 _PAYMENTS = frozenset({"credit_card", "gift_card"})
 
@@ -39,32 +38,25 @@ class Mentions(NamedTuple):
     days: tuple[str, ...]
 
 
-def mentions(text: str, cities: dict[str, tuple[str, ...]]) -> Mentions:
-    """Return what ``text`` mentions.
-
-    Args:
-        cities: the airport codes of each city.
-    """
+def mentions(text: str, airports: frozenset[str]) -> Mentions:
+    """Return what ``text`` mentions, of three-letter words those that are ``airports``."""
     lines = text.split("\n")
     told = "\n".join(line for line in lines if line[:1] not in ("{", "["))
     records = "\n".join(line for line in lines if line[:1] == "{")
     there = _ROUTE.findall(records)
     back = [(destination, origin) for origin, destination in there]
     both = f"{told}\n{records}"
-    spoken = [f"2024-05-{int(day):02d}" for day in _SPOKEN_DAY.findall(told)]
     return Mentions(
         users=_once(u for u in _USER.findall(both) if u.rpartition("_")[0] not in _PAYMENTS),
         reservations=_once(_RESERVATION.findall(both)),
         flights=_once(_FLIGHT.findall(both)),
-        routes=_once((*permutations(_codes(told, cities), 2), *there, *back)),
-        days=_once((*spoken, *_DAY.findall(both))),
+        routes=_once((*permutations(_codes(told, airports), 2), *there, *back)),
+        days=_once(_DAY.findall(both)),
     )
 
 
-def _codes(told: str, cities: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    known = {code for codes in cities.values() for code in codes}
-    named = [code for city, codes in cities.items() if city in told for code in codes]
-    return _once((*(code for code in _CODE.findall(told) if code in known), *named))
+def _codes(told: str, airports: frozenset[str]) -> tuple[str, ...]:
+    return _once(code for code in _CODE.findall(told) if code in airports)
 
 
 def _once(found: Iterable[str] | Iterable[tuple[str, str]]) -> tuple:  # type: ignore[type-arg]

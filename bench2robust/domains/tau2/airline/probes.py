@@ -10,32 +10,7 @@ from bench2robust.core.types import ToolCall
 from bench2robust.domains.tau2.airline.mentions import mentions
 from bench2robust.domains.tau2.kit import Opened, Probes
 
-__all__ = ["CITIES", "make_probes"]
-
-CITIES: dict[str, tuple[str, ...]] = {
-    "San Francisco": ("SFO",),
-    "New York": ("JFK", "LGA", "EWR"),
-    "Los Angeles": ("LAX",),
-    "Chicago": ("ORD",),
-    "Dallas": ("DFW",),
-    "Denver": ("DEN",),
-    "Seattle": ("SEA",),
-    "Atlanta": ("ATL",),
-    "Miami": ("MIA",),
-    "Boston": ("BOS",),
-    "Phoenix": ("PHX",),
-    "Houston": ("IAH",),
-    "Las Vegas": ("LAS",),
-    "Vegas": ("LAS",),
-    "Orlando": ("MCO",),
-    "Newark": ("EWR",),
-    "Charlotte": ("CLT",),
-    "Minneapolis": ("MSP",),
-    "Detroit": ("DTW",),
-    "Philadelphia": ("PHL",),
-    "LaGuardia": ("LGA",),
-}
-"""The airports of the cities, as ``list_all_airports`` gives them, and as users say them."""
+__all__ = ["make_probes"]
 
 _BY_USER = ("get_user_details", "get_user_reservations")
 _BY_RESERVATION = ("get_reservation_details", "get_reservation_parts", "get_user_by_reservation")
@@ -46,10 +21,11 @@ def make_probes(opened: Opened) -> Probes:
     """Return the probes of an airline with these files."""
     reservations: dict[str, Any] = opened.raw["reservations"]
     users: dict[str, Any] = opened.raw["users"]
+    airports = frozenset(flight["origin"] for flight in opened.raw["flights"].values())
 
     def probes(known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Who is asking comes first, then their reservations, then flights on their routes."""
-        found = mentions(known, CITIES)
+        found = mentions(known, airports)
         for user, tool in product(found.users, _BY_USER):
             if user in users:
                 yield ToolCall(tool, {"user_id": user})

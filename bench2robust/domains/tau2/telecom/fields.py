@@ -12,7 +12,6 @@ __all__ = ["FIELDS", "LINES", "LINE_OF_CUSTOMER", "SUMMARIES"]
 _ACCOUNT = ("Pending Verification", "Active", "Suspended", "Closed")
 _LINE = ("Pending Activation", "Active", "Suspended", "Closed")
 _BILL = ("Draft", "Issued", "Overdue", "Awaiting Payment", "Paid")
-_USAGE = ("data_used_gb", "data_refueling_gb")
 
 
 def _customer(*root: str) -> ResultFields:
@@ -26,8 +25,8 @@ def _customer(*root: str) -> ResultFields:
 def _line(*root: str, more: tuple[Pattern, ...] = ()) -> ResultFields:
     return ResultFields(
         contents=more,
-        states=(((*root, "status"), _LINE), ((*root, "status"), _BILL)),
-        amounts=tuple((*root, name) for name in (*_USAGE, "data_limit_gb", "total_due")),
+        states=(((*root, "status"), _LINE),),
+        amounts=tuple((*root, name) for name in ("data_used_gb", "data_refueling_gb")),
     )
 
 
@@ -35,18 +34,27 @@ _TEXT = ResultFields(contents=((),))
 SUMMARIES = ResultFields(contents=((), ("*", "line_ids"), ("*", "bill_ids")))
 LINES = _line("*", more=((),))
 LINE_OF_CUSTOMER = _line(more=(("line_id",),))
-_USED = ResultFields(amounts=tuple((name,) for name in (*_USAGE, "data_limit_gb")))
+_BILLS = ResultFields(
+    contents=((), ("*", "line_items")),
+    states=((("*", "status"), _BILL),),
+    amounts=(("*", "total_due"), ("*", "line_items", "*", "amount")),
+)
+_DETAILS = ResultFields(  # of a line, a bill, a customer, a plan or a device
+    contents=(("line_ids",), ("bill_ids",), ("line_items",)),
+    states=((("status",), _LINE), (("status",), _BILL)),
+    amounts=tuple((n,) for n in ("data_used_gb", "data_refueling_gb", "total_due")),
+)
 
 FIELDS: Mapping[str, ResultFields] = {
     "get_customer_by_phone": _customer(),
     "get_customer_by_id": _customer(),
     "get_customer_by_name": _customer("*"),
-    "get_details_by_id": _line(more=(("line_ids",), ("bill_ids",), ("line_items",))),
-    "get_bills_for_customer": _line("*", more=((),)),
-    "get_data_usage": _USED,
+    "get_details_by_id": _DETAILS,
+    "get_bills_for_customer": _BILLS,
+    "get_data_usage": ResultFields(contents=(("data_used_gb",),)),  # its numbers are texts
     "suspend_line": _line("line"),
     "resume_line": _line("line"),
-    "refuel_data": ResultFields(amounts=(("new_data_refueling_gb",), ("charge",))),
+    "refuel_data": ResultFields(contents=(("message",),)),  # its numbers are texts
     "send_payment_request": _TEXT,
     "enable_roaming": _TEXT,
     "disable_roaming": _TEXT,

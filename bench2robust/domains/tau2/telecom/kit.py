@@ -43,13 +43,12 @@ _VPN = {"server_address": "192.168.1.1", "protocol": "OpenVPN", "server_performa
 
 def _settle(environment: Any, start: Any) -> None:
     """Give new bills ids that are the same on every run; τ²-bench draws them at random."""
-    database = environment.tools.db
-    known = {bill.bill_id for bill in start.tools.db.bills}
-    for number, bill in enumerate(database.bills):
-        settled = f"B9{number:06d}"
-        if bill.bill_id in known or bill.bill_id == settled:
+    bills = environment.tools.db.bills
+    for number in range(len(start.tools.db.bills), len(bills)):
+        bill, settled = bills[number], f"B9{number:06d}"
+        if bill.bill_id == settled:
             continue
-        for customer in database.customers:
+        for customer in environment.tools.db.customers:
             customer.bill_ids = [settled if b == bill.bill_id else b for b in customer.bill_ids]
         bill.bill_id = settled
 
