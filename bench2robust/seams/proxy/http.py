@@ -36,6 +36,7 @@ _IDLE_SECONDS = 4.0
 """A connection is not used again later: many servers close theirs after five seconds."""
 _LONGEST_HEADER = 2**16
 _CLOSING_SECONDS = 0.5
+_EVENTS, _DOCUMENT = "text/event-stream", "application/json"
 _OWN = ("Content-Type", "Date", "Server")
 """Headers that aiohttp adds to an answer without them."""
 
@@ -132,8 +133,12 @@ class HttpRelay:
         except (aiohttp.ClientError, TimeoutError) as error:
             return self._unreachable(error)
         async with answer:
-            response, body = _answered(answer, passage.back, rules)
+            response = _Relayed(answer)
+            legible = _legible(answer) if rules is not TRANSPARENT else ""
+            if passage.back is not None and not legible:  # nothing that it could be joined to
+                return web.Response(body=passage.back, content_type="application/json")
             try:
+                body = await _body(answer, response, legible, passage.back, rules)
                 await response.prepare(request)
                 async for chunk in body:
                     await response.write(chunk)
@@ -174,19 +179,34 @@ class _Relayed(web.StreamResponse):
         self.given = frozenset(name.lower() for name in headers)
 
 
-def _answered(
-    answer: aiohttp.ClientResponse, back: bytes | None, rules: Rules
-) -> tuple[web.StreamResponse, AsyncIterator[bytes]]:
-    """Return the head of the answer that a client gets, and what its body will be."""
-    response = _Relayed(answer)
-    legible = answer.status == 200 and "content-encoding" not in response.given
-    kind = answer.content_type if legible and rules is not TRANSPARENT else ""
-    if kind == "text/event-stream":
-        return response, _events(answer, back, rules)
-    if kind == "application/json":
-        return response, _document(answer, back, rules)
+def _legible(answer: aiohttp.ClientResponse) -> str:
+    """Return the type of an answer that may hold results; empty if it is of another."""
+    if answer.status != 200 or "content-encoding" in answer.headers:
+        return ""
+    return answer.content_type if answer.content_type in (_EVENTS, _DOCUMENT) else ""
+
+
+async def _body(
+    answer: aiohttp.ClientResponse,
+    response: _Relayed,
+    legible: str,
+    back: bytes | None,
+    rules: Rules,
+) -> AsyncIterator[bytes]:
+    """Return what the client gets as the body of an answer, and set its length if it is known."""
+    if legible == _EVENTS:
+        return _events(answer, back, rules)
+    if legible == _DOCUMENT and (answer.content_length or 0) <= LONGEST:
+        seen = rules.from_server(await answer.read())
+        document = seen if back is None else joined(seen, back)
+        response.content_length = len(document)
+        return _once(document)
     response.content_length = answer.content_length
-    return response, answer.content.iter_any()
+    return answer.content.iter_any()
+
+
+async def _once(document: bytes) -> AsyncIterator[bytes]:
+    yield document
 
 
 async def _events(
@@ -208,17 +228,6 @@ def _event(event: bytes, rules: Rules) -> bytes:
         return event
     seen = rules.from_server(frame)
     return event if seen is frame else with_frame(event, seen)
-
-
-async def _document(
-    answer: aiohttp.ClientResponse, back: bytes | None, rules: Rules
-) -> AsyncIterator[bytes]:
-    if (answer.content_length or 0) > LONGEST:
-        async for chunk in answer.content.iter_any():
-            yield chunk
-        return
-    seen = rules.from_server(await answer.read())
-    yield seen if back is None else joined(seen, back)
 
 
 async def _without_own_headers(request: web.Request, response: web.StreamResponse) -> None:

@@ -166,6 +166,25 @@ def test_results_are_faulted_in_documents_and_streams(play: Play) -> None:
     play(go, faults=ALWAYS, blocked=["echo"])
 
 
+def test_a_blocked_call_of_a_batch_is_answered_beside_the_others(play: Play) -> None:
+    async def go(place: Setting) -> None:
+        blocked, other = (
+            json.loads(body("tools/call", {"name": name}, name)) for name in ("echo", "get_order")
+        )
+        note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+        for how in ("json", "sse"):
+            batch = json.dumps([blocked, other, note]).encode()
+            _, found = await place.ask(batch, how, mcp_session_id="a")
+            frames = [json.loads(found)] if how == "json" else map(json.loads, events(found))
+            answers = [row for frame in frames for row in frame]
+            assert sorted(answer["id"] for answer in answers) == ["echo", "get_order"]
+            assert json.loads(place.shop.seen[-1].body) == [other, note]
+        _, found = await place.ask(json.dumps([blocked, note]).encode(), mcp_session_id="a")
+        assert [answer["id"] for answer in json.loads(found)] == ["echo"]  # the server said 202
+
+    play(go, blocked=["echo"])
+
+
 def test_a_resumed_stream_brings_the_same_fault(play: Play) -> None:
     async def go(place: Setting) -> None:
         await place.ask(body("tools/list"), mcp_session_id="a")
