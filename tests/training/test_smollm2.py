@@ -26,8 +26,8 @@ SHOTS = Path(__file__).parents[1] / "agents" / "checkpoint" / "shots.jinja"
 OF_THE_DESK = {  # what the shots of the retail store are here
     "My name is Ida Brook and my zip code is 60411. I want to cancel my order.":
         "Hi, I am eve@example.com. Please refund my order, and tell me the amount.",
-    '"find_user_id_by_name_zip", "arguments": {"first_name": "Ida", "last_name": "Brook", "zip": "60411"}':
-        '"find_by_email", "arguments": {"email": "eve@example.com"}',
+    "find_user_id_by_name_zip": "find_by_email",
+    '"first_name": "Ida", "last_name": "Brook", "zip": "60411"': '"email": "eve@example.com"',
     "ida_brook_5217": '{"order_id": "C-33"}',
     "get_order_details": "get_order",
     "#W1207365": "C-33",

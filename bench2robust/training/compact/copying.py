@@ -15,8 +15,8 @@ _FIELDS = 19
 _SPECIAL = 3
 """Padding, start and end come first among the words and are no keys."""
 _FIRST = 3.0
-"""The weight of a number's first digit, which alone needs the key to be found: the others follow from
-the digits before them. With 1, some seeds do not learn to look in the steps that they have."""
+"""The weight of a number's first digit, which alone needs the key to be found: the others follow
+from the digits before them. With 1, some seeds do not learn to look in the steps that they have."""
 
 
 def copying(lexicon: Lexicon, seed: int, number: int) -> Example:
