@@ -165,7 +165,7 @@ def test_only_numbers_that_were_shown_before_count_in_copying(small: Any) -> Non
         for at in range(1, len(words), 4):
             key, digits = words[at], words[at + 1 : at + 4]
             weights = example.weights[at : at + 4]
-            assert weights == ([0.0, 3.0, 1.0, 1.0] if key in known else [0.0] * 4)
+            assert weights == ([0.0, 1.0, 1.0, 1.0] if key in known else [0.0] * 4)
             assert known.setdefault(key, digits) == digits
 
 
