@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from bench2robust.cli.show import print_tables
 from bench2robust.evaluation.table import Table
 from bench2robust.injectors.describe import describe
-from bench2robust.injectors.profiles import load_profile, profile_names
+from bench2robust.injectors.profiles import FaultProfile, load_profile, profile_names
 
 __all__ = ["app"]
 
@@ -46,7 +46,11 @@ def show(
     * `bench2robust faults`
     * `bench2robust faults paper`
     """
-    print_tables([_profiles() if profile is None else _profile(profile)])
+    if profile is None:
+        print_tables([_profiles()])
+        return
+    chosen = load_profile(profile)
+    print_tables([_profile(chosen), *([_schedule(chosen)] if chosen.schedule else [])])
 
 
 def _profiles() -> Table:
@@ -66,8 +70,16 @@ def _profiles() -> Table:
     return Table("profiles", "Fault profiles", columns, rows, note)
 
 
-def _profile(source: str) -> Table:
-    profile = load_profile(source)
+def _schedule(profile: FaultProfile) -> Table:
+    rows = tuple(
+        (rule.fault, ", ".join(rule.tools) or "every tool", rule.conditions() or "every call")
+        for rule in profile.schedule
+    )
+    note = "These come before any draw, the first that hits a call counts, and no limit holds."
+    return Table("schedule", "Scheduled faults", ("Fault", "Tools", "Calls"), rows, note)
+
+
+def _profile(profile: FaultProfile) -> Table:
     rows = tuple(
         (
             row.type,

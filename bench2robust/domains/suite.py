@@ -15,7 +15,7 @@ from bench2robust.core.errors import DataError, UnknownNameError
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
-from bench2robust.domains.retail.verdict import (
+from bench2robust.domains.verdict import (
     CallKey,
     call_keys,
     communicated,

@@ -8,7 +8,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from bench2robust.core.canonical import Json, same_json
+from bench2robust.core.canonical import Json, canonical, same_json
 from bench2robust.core.keyed import uniform
 
 __all__ = ["MOST_BURST", "Rule"]
@@ -70,6 +70,11 @@ class Rule(BaseModel):
     def _named(self) -> frozenset[int]:
         return frozenset(self.nth)
 
+    def conditions(self) -> str:
+        """Return what a call must meet, in words; empty where every call does."""
+        said = self.model_dump(exclude_defaults=True, exclude={"fault", "tools"})
+        return ", ".join(f"{name} {_plain(value)}" for name, value in said.items())
+
     def about(self, tool: str) -> bool:
         """Say whether the rule is about a tool."""
         return not self.tools or tool in self.tools
@@ -100,3 +105,9 @@ class Rule(BaseModel):
         if self.first is not None and nth >= self.first:
             return False
         return self.probability == 1 or uniform("schedule", *key, nth) < self.probability
+
+
+def _plain(value: Json) -> str:
+    if isinstance(value, list):
+        return " and ".join(f"{number:g}" for number in value)
+    return canonical(value) if isinstance(value, dict) else str(value)

@@ -16,7 +16,7 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 
 sys.path.insert(0, str(Path(__file__).parent))
-from running import Workplace
+from running import Workplace, fenced
 
 _BLOCK = re.compile(r"^( *)```(sh|python) run\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[([^\]]+)\]\(([\w./-]+)\)")
@@ -44,12 +44,9 @@ def _shown(workplace: Workplace, margin: str, language: str, code: str) -> str:
     code = dedent(code)
     if language == "python":
         printed = workplace.python(code)
-        output = f"\n\n```text\n{printed}\n```" if printed else ""
-        return indent(f"```python\n{code}```{output}", margin)
+        output = f"\n\n{fenced('text', printed)}" if printed else ""
+        return indent(fenced("python", code) + output, margin)
     lines = []
-    for command in code.replace("\\\n", "\0").splitlines():
-        command = command.replace("\0", "\\\n")
-        if command.strip():
-            lines += [f"$ {command}", workplace.shell(command)]
-    body = "\n".join(lines)
-    return indent(f"```console\n{body}\n```", margin)
+    for command in filter(str.strip, code.splitlines()):
+        lines += [f"$ {command}", workplace.shell(command)]
+    return indent(fenced("console", "\n".join(lines)), margin)

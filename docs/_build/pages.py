@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -12,8 +13,11 @@ import mkdocs_gen_files
 
 sys.path.insert(0, str(Path(__file__).parent))
 from examples import EXAMPLES
-from running import ROOT, Workplace
+from running import ROOT, Workplace, fenced
 
+_DEFINES = re.compile(r"^(async )?(def|class) ", re.MULTILINE)
+_NO_MEMBERS = "    options: {members: false}\n"
+"""Of a module that only names what others define, which is shown there."""
 _LIST = """
 import json, typer
 from bench2robust.cli.app import app
@@ -38,8 +42,8 @@ def commands() -> str:
     parts = ["# Commands\n\nEverything on this page was printed while the site was built.\n"]
     ran = {name: [(c, place.shell(c)) for c in EXAMPLES[name]] for name in EXAMPLES}
     for name in names:
-        parts.append(f"## `{name}`\n\n```text\n{helps[name]}\n```\n")
-        parts += [f"```console\n$ {c}\n{out}\n```\n" for c, out in ran.get(name, ())]
+        parts.append(f"## `{name}`\n\n{fenced('text', helps[name])}\n")
+        parts += [fenced("console", f"$ {c}\n{out}") + "\n" for c, out in ran.get(name, ())]
     place.close()
     return "\n".join(parts)
 
@@ -58,8 +62,10 @@ def reference(package: Path) -> Iterator[str]:
     for path in sorted(package.rglob("*.py")):
         parts = path.relative_to(ROOT).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        if "__all__" in path.read_text(encoding="utf-8"):
-            yield f"## `{name.removeprefix('bench2robust.')}`\n\n::: {name}\n\n"
+        text = path.read_text(encoding="utf-8")
+        if "__all__" in text:
+            title = f"## `{name.removeprefix('bench2robust.')}`"
+            yield f"{title}\n\n::: {name}\n{'' if _DEFINES.search(text) else _NO_MEMBERS}\n"
 
 
 with mkdocs_gen_files.open("commands.md", "w") as file:

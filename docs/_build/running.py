@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-__all__ = ["Workplace"]
+__all__ = ["Workplace", "fenced"]
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 60
@@ -40,7 +40,7 @@ class Workplace:
         done = subprocess.run(
             arguments,
             cwd=self._home.name,
-            env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"},
+            env={**os.environ, "COLUMNS": "86", "NO_COLOR": "1", "TERM": "dumb"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -62,3 +62,11 @@ def _shortened(text: str) -> str:
     if len(lines) > LONGEST:
         lines[LONGEST:] = [f"… ({len(lines) - LONGEST} more lines)"]
     return "\n".join(lines)
+
+
+def fenced(language: str, text: str) -> str:
+    """Return a block of code that nothing in its text can end."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}{language}\n{text.rstrip()}\n{fence}"

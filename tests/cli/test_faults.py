@@ -25,6 +25,15 @@ def test_show_is_meant_where_no_command_is_named(cli: Cli) -> None:
     assert "Did you mean 'paper'" in cli("faults", "papr").err
 
 
+def test_show_lists_a_schedule(cli: Cli) -> None:
+    plan = Path(__file__).parents[2] / "configs" / "faults" / "schedule.yaml"
+    out = cli("faults", plan).out
+    assert "| rate_limit | every tool | every 5, burst 2 |" in out
+    assert '| stale | get_order | arguments {"order_id":"#W1"}, nth 2 |' in out
+    assert "| server_error | get_order, search | window 60 and 120 |" in out
+    assert "Scheduled faults" not in cli("faults", "paper").out
+
+
 def test_try_shows_what_each_fault_does(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(TEXT)
     found = sections(cli("faults", "try", "paper", "--on", "result.json").out)

@@ -15,7 +15,7 @@ from bench2robust.domains import domain_names, get_domain
 from bench2robust.domains.retail import RetailDomain
 from bench2robust.domains.retail.data import RetailData
 from bench2robust.domains.retail.records import checked
-from bench2robust.domains.retail.verdict import communicated
+from bench2robust.domains.verdict import communicated
 
 CANCEL = ToolCall("cancel_pending_order", {"order_id": "#W10001", "reason": "no longer needed"})
 TRANSFER = ToolCall("transfer_to_human_agents", {"summary": "angry"})

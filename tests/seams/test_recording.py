@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench2robust.core.errors import DataError, UsageError
@@ -134,6 +134,7 @@ def test_a_plain_text_stays(text: str) -> None:
     assert Redaction().result(text) == text
 
 
+@settings(max_examples=30)
 @given(st.recursive(st.none() | st.integers() | st.text("ab #1"), lambda x: st.lists(x)))
 def test_a_value_without_secrets_stays(value: Any) -> None:
     assert Redaction().value({"order": value}) == {"order": value}
@@ -161,6 +162,7 @@ def test_a_pattern_that_is_none_is_refused() -> None:
         Redaction(["/(/"])
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.sampled_from(["paper", "realistic", "incidents"]))
 def test_a_replay_repeats_every_fault(
     tmp_path_factory: pytest.TempPathFactory, seed: int, profile: str

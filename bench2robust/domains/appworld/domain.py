@@ -21,8 +21,8 @@ from bench2robust.domains.appworld.world import World
 from bench2robust.domains.files import field, read_json, read_text
 from bench2robust.domains.guard import GuardedSession
 from bench2robust.domains.recorded import GIVE_UP
-from bench2robust.domains.retail.verdict import call_keys, matched
 from bench2robust.domains.suite import Suite
+from bench2robust.domains.verdict import call_keys, matched
 
 __all__ = ["AppWorldDomain", "load_appworld"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ from bench2robust.domains.conformance.sample import Run, Sample, make, take
 __all__ = ["classes", "fields", "paths", "probes"]
 
 _ENDLESS = 20_000
+_DATE = re.compile(r"\d{4}-(\d\d)-(\d\d)")
 _NO_LETTERS = re.compile(r"[\W_]+")
 """An adapter may complete a value in form, such as ``W123`` to ``#W123``."""
 
@@ -25,18 +27,30 @@ _NO_LETTERS = re.compile(r"[\W_]+")
 def probes(sample: Sample, check: Check) -> None:
     """Probes are reads of tools that are not blocked, made of known values only."""
     reads = {name for name, spec in sample.specs.items() if spec.kind == "read"}
+    public = _public(sample)
     for run in sample.runs:
         told = run.task.user.text()
         seen = "\n".join((told, *(s.result.content for s in run.steps)))
         for known in (told, seen):
             made = list(islice(sample.domain.probes(known, frozenset()), _ENDLESS))
             check(len(made) < _ENDLESS, f"{_ENDLESS} probes and more of one text")
-            letters = _letters(known)
+            letters = _letters(f"{known}\n{public}")
             for call in made[:2000]:
                 _one_probe(call, letters, reads, sample, check)
             for blocked in {frozenset((call.name,)) for call in made}:
                 left = {c.name for c in islice(sample.domain.probes(known, blocked), 2000)}
                 check(not left & blocked, f"a probe calls {min(blocked)} though it is blocked")
+
+
+def _public(sample: Sample) -> str:
+    """Return what anybody can know: the policy, and what reads without arguments tell."""
+    texts = [sample.domain.policy]
+    for task in sample.tasks[:1]:
+        session = sample.domain.session(task, True)
+        for spec in session.tools:
+            if spec.kind == "read" and not spec.parameters.get("properties"):
+                texts.append(make(session, ToolCall(spec.name, {})).content)
+    return "\n".join(texts)
 
 
 def _one_probe(call: ToolCall, known: str, reads: set[str], sample: Sample, check: Check) -> None:
@@ -47,12 +61,22 @@ def _one_probe(call: ToolCall, known: str, reads: set[str], sample: Sample, chec
         schema = sample.specs[call.name].parameters["properties"].get(name, {})
         constants = [schema.get("default"), *schema.get("enum", ())]
         for text in _texts(value):
-            check(_letters(text) in known or text in constants,
+            check(_letters(text) in known or text in constants or _is_told_date(text, known),
                   f"a probe of {call.name} uses {text!r:.80}, which is not known")  # fmt: skip
 
 
 def _letters(text: str) -> str:
     return _NO_LETTERS.sub("", text.lower())
+
+
+def _is_told_date(text: str, known: str) -> bool:
+    """Say whether a date such as 2024-05-23 was told as May 23, 23 May or 5/23."""
+    found = _DATE.fullmatch(text)
+    if not found:
+        return False
+    month, day = int(found[1]), int(found[2])
+    names = (calendar.month_abbr[month].lower(), str(month)) if 1 <= month <= 12 else ()
+    return str(day) in known and any(name in known for name in names)
 
 
 def _texts(value: Json) -> list[str]:

@@ -108,7 +108,7 @@ def transfer(sample: Sample, check: Check) -> None:
     name = domain.transfer_tool
     unfaultable = {n for n, spec in sample.specs.items() if not spec.faultable}
     members = {m for cls in domain.classes for m in cls.members}
-    for spec in getattr(domain, "user_tools", ()):  # where the user has tools of their own
+    for spec in user_tools(domain):
         check(not spec.faultable, f"{spec.name} is the user's, and faultable")
     check(not unfaultable & members,
           f"{sorted(unfaultable & members)} can be blocked as members of a class, but are not "

@@ -24,7 +24,7 @@ from bench2robust.domains.retail.session import RetailSession, Toolset
 from bench2robust.domains.retail.sources import load
 from bench2robust.domains.retail.specs import ALTERNATIVE_SPECS, STOCK_SPECS, TRANSFER
 from bench2robust.domains.retail.state import Base
-from bench2robust.domains.retail.verdict import (
+from bench2robust.domains.verdict import (
     CallKey,
     call_keys,
     communicated,

@@ -16,7 +16,7 @@ from bench2robust.domains.retail.records import checked
 from bench2robust.domains.retail.session import RetailSession, Toolset
 from bench2robust.domains.retail.specs import STOCK_SPECS
 from bench2robust.domains.retail.state import Base
-from bench2robust.domains.retail.verdict import rules_kept
+from bench2robust.domains.verdict import rules_kept
 
 __all__ = ["PACKAGE", "load"]
 

@@ -22,13 +22,6 @@ from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 from bench2robust.domains.files import read_json
 from bench2robust.domains.flags import flag_notes, gold_flag
-from bench2robust.domains.retail.verdict import (
-    CallKey,
-    call_keys,
-    communicated,
-    matched,
-    rules_kept,
-)
 from bench2robust.domains.tau2.copies import private
 from bench2robust.domains.tau2.kit import Kit
 from bench2robust.domains.tau2.opening import data_folder
@@ -37,6 +30,13 @@ from bench2robust.domains.tau2.session import Tau2Session
 from bench2robust.domains.tau2.state import Start
 from bench2robust.domains.tau2.tasks import read_cases
 from bench2robust.domains.tau2.tools import TRANSFER, toolsets, user_specs
+from bench2robust.domains.verdict import (
+    CallKey,
+    call_keys,
+    communicated,
+    matched,
+    rules_kept,
+)
 
 __all__ = ["Tau2Domain"]
 

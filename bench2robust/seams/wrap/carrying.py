@@ -16,8 +16,9 @@ __all__ = ["Refused", "carry", "carry_async", "error_text"]
 Refused: TypeAlias = Callable[[Delivery], Any]
 """Makes of an error that a seam delivers what the caller of the tool gets; it may raise."""
 
-_INSIDE: ContextVar[frozenset[str]] = ContextVar("bench2robust_inside", default=frozenset())
-"""Tools whose call is under way: frameworks run an asynchronous tool by its synchronous half."""
+_INSIDE: ContextVar[frozenset[tuple[int, str]]] = ContextVar("_INSIDE", default=frozenset())
+"""Seams and tools whose call is under way: frameworks run an asynchronous tool by its synchronous
+half, which must not pass the seam again."""
 
 
 def error_text(error: BaseException) -> str:
@@ -41,12 +42,13 @@ def carry(
 
     What the tool raises is raised, unless a fault hides it.
     """
-    if name in _INSIDE.get():
+    inside, here = _INSIDE.get(), (id(seam), name)
+    if here in inside:
         return run()
     passage = seam.before(ToolCall(name, json_arguments(arguments)))
     if passage.answer is not None:
         return refused(passage.answer)
-    token = _INSIDE.set(_INSIDE.get() | {name})
+    token = _INSIDE.set(inside | {here})
     try:
         value = run()
     except BaseException as error:
@@ -64,12 +66,13 @@ async def carry_async(
     refused: Refused = as_text,
 ) -> Any:
     """Run an asynchronous tool as :func:`carry` runs another."""
-    if name in _INSIDE.get():
+    inside, here = _INSIDE.get(), (id(seam), name)
+    if here in inside:
         return await run()
     passage = seam.before(ToolCall(name, json_arguments(arguments)))
     if passage.answer is not None:
         return refused(passage.answer)
-    token = _INSIDE.set(_INSIDE.get() | {name})
+    token = _INSIDE.set(inside | {here})
     try:
         value = await run()
     except BaseException as error:

@@ -126,8 +126,16 @@ def test_asking_the_checker_keeps_no_instances(bfcl: BfclDomain) -> None:
 def test_a_transfer_is_no_call_to_the_benchmark_and_late_calls_fail(bfcl: BfclDomain) -> None:
     task = bfcl.task("multi_turn_base_0")
     turns = turns_of(bfcl, task)
-    turns[0].append(ToolCall(TRANSFER, {"summary": "x"}))
+    transfer = ToolCall(TRANSFER, {"summary": "x"})
+    turns[0].append(transfer)
     assert official_verdict(bfcl, task.id, turns) == (True, "")
+    waiting = bfcl.task("multi_turn_miss_func_0")
+    asked = turns_of(bfcl, waiting)
+    empty = asked.index([])
+    asked[empty].append(transfer)
+    assert official_verdict(bfcl, waiting.id, asked) == (True, "")
+    asked[empty].append(waiting.actions[0])
+    assert official_verdict(bfcl, waiting.id, asked)[1].endswith("decoder_success")
     assert official_verdict(bfcl, task.id, [*turns, [task.actions[0]]])[1] == (
         "calls after the last turn"
     )

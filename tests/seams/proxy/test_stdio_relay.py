@@ -49,9 +49,9 @@ def test_every_frame_is_that_of_the_direct_connection(
     frames = b"\n".join(FEATURES)  # the last line has no end
     logs = tmp_path / "direct", tmp_path / "relayed"
     direct, relayed = (wire.server("--log", str(log)) for log in logs)
-    relayed = wire.proxied(command=relayed)
     if twice:
-        relayed = wire.proxied(command=relayed)
+        relayed = wire.relayed(relayed)
+    relayed = wire.proxied(command=relayed)
     expected, _, code = wire.transcript(direct, frames)
     found, _, relayed_code = wire.transcript(relayed, frames)
     assert expected.count(b"\n") > len(FEATURES)
@@ -98,6 +98,18 @@ def test_a_server_that_floods_a_slow_client_is_slowed_down(wire: ModuleType) -> 
             lines = [client.line() for _ in range(5_001)]
             assert b"flooded" in lines[-1]
             assert b'"4999' not in lines[0] and lines[4_999].count(b"0" * 800) == 1
+
+
+def test_the_last_words_of_a_server_wait_for_a_slow_client(wire: ModuleType) -> None:
+    script = "import sys; sys.stdout.write('x' * 3_000_000 + '\\n')"
+    command = wire.relayed([sys.executable, "-S", "-c", script], 0.2)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               env=wire.environment())  # fmt: skip
+    assert process.stdout is not None
+    time.sleep(1.5)
+    assert len(process.stdout.read()) == 3_000_001
+    process.stdout.close()
+    assert process.wait(20) == 0
 
 
 def test_a_flood_that_nobody_reads_stays_out_of_memory(wire: ModuleType) -> None:

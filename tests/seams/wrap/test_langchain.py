@@ -86,6 +86,9 @@ def test_asynchronous_calls_go_through_once(own: bool) -> None:
     tool, seam = one(structured(**({"coroutine": aget_order} if own else {})))
     assert asyncio.run(tool.ainvoke({"order_id": "#W1"})) == get_order("#W1")
     assert seam.calls == 1
+    # Without a coroutine of its own it comes back to the synchronous half.
+    assert asyncio.run(tool.arun({"order_id": "#W1"})) == get_order("#W1")
+    assert seam.calls == 2
 
 
 def test_a_tool_of_its_own_class_keeps_fields_and_run_manager() -> None:

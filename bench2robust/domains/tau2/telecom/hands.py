@@ -18,6 +18,7 @@ __all__ = ["hear"]
 
 _LIMIT = 20_000
 """Characters of a message that are looked at."""
+_SENTENCE_LIMIT = 500
 _MOST = 10
 """Things that a user does on one message."""
 
@@ -33,10 +34,12 @@ _REQUEST = re.compile(
     r"|reseat|remove|set|change|connect|disconnect|grant|allow|give|make|pay|send|open)\b",
     re.IGNORECASE,
 )
+_MINE = re.compile(r"\b(?:i|we)(?:['’](?:ll|ve|m)| will| have| am| can)\b", re.IGNORECASE)
+"""The agent speaks of what it does itself."""
 _OFF = re.compile(r"\b(?:off|disable|deactivate)\b", re.IGNORECASE)
 _ON = re.compile(r"\b(?:on|enable|activate)\b", re.IGNORECASE)
 
-_TURN = r"\b(?:turn|toggl|switch|enabl|disabl|activat|deactivat)\w*\b"
+_TURN = r"\b(?:turn|toggle|switch|enable|disable|activate|deactivate)\b"
 _CHECK = r"\b(?:check|look|see|show|what|which|is|are|does|tell)\b"
 _WORDS: dict[str, str] = {
     "toggle_airplane_mode": rf"(?=.*{_TURN}).*\bair ?plane\b",
@@ -59,11 +62,11 @@ _WORDS: dict[str, str] = {
     "check_vpn_status": rf"(?=.*{_CHECK}).*\bvpn\b",
     "check_status_bar": rf"(?=.*{_CHECK}).*\bstatus bar\b",
     "check_network_mode_preference": rf"(?=.*{_CHECK}).*\bnetwork mode\b",
-    "check_network_status": rf"(?=.*{_CHECK}).*\bnetwork status\b",
     "check_data_restriction_status": rf"(?=.*{_CHECK}).*\b(?:data saver|data restriction)",
     "check_wifi_calling_status": rf"(?=.*{_CHECK}).*\bwi-?fi calling\b",
     "check_wifi_status": rf"(?=.*{_CHECK}).*\bwi-?fi\b(?! calling)",
     "check_installed_apps": rf"(?=.*{_CHECK})(?=.*\binstalled\b).*\bapps\b",
+    "check_network_status": rf"(?=.*{_CHECK}).*\b(?:network|roaming|data|signal|air ?plane)\b",
 }
 _PATTERNS = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDS.items()}
 _STATES = {
@@ -108,6 +111,8 @@ def _value(text: str) -> Json:
 
 
 def _meant(sentence: str, device: Any) -> Iterator[ToolCall]:
+    if len(sentence) > _SENTENCE_LIMIT or _MINE.search(sentence):
+        return
     name = next((n for n, pattern in _PATTERNS.items() if pattern.match(sentence)), None)
     if name is not None and not _already(name, sentence, device):
         yield ToolCall(name, {})

@@ -11,11 +11,14 @@ from typing import TypeAlias
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import canonical
 from bench2robust.core.types import Task, ToolCall
-from bench2robust.domains.retail.specs import TRANSFER
+from bench2robust.domains.recorded import GIVE_UP
 
 __all__ = ["CallKey", "call_keys", "communicated", "matched", "rules_kept"]
 
 CallKey: TypeAlias = tuple[str, str]
+
+_TRANSFERS = frozenset(("transfer_to_human_agents", GIVE_UP.name))
+"""The transfer tools of the domains: their one argument is free text."""
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?!\w|\.\d)")
 
@@ -59,7 +62,7 @@ def call_keys(calls: Iterable[ToolCall]) -> Counter[CallKey]:
 
 def _call_key(call: ToolCall) -> CallKey:
     """Return the same for equal calls; a transfer's summary is free text."""
-    return (call.name, "" if call.name == TRANSFER else canonical(call.arguments))
+    return (call.name, "" if call.name in _TRANSFERS else canonical(call.arguments))
 
 
 def matched(gold: Counter[CallKey], executed: Sequence[LogEntry]) -> int:
