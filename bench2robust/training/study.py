@@ -96,23 +96,24 @@ def run_study(study: Study, train: Train) -> StudyResult:
 
 
 def compare_arms(study: Study) -> tuple[Table, ...]:
-    """Return the tables of the runs of a study that are finished; notes name the others.
+    """Return the tables of the runs of a study that are finished; a note names the others.
 
     Raises:
         UsageError: none is.
     """
     found: dict[str, dict[int, Sequence[EpisodeRecord]]] = {arm: {} for arm in study.arms}
-    missing = []
+    missing: dict[str, list[str]] = {}
     for arm, seed, settings in study.runs():
         if (settings.folder / "table.md").exists():  # the last thing that a run writes
             found[arm][seed] = final_records(settings.folder)
         else:
-            missing.append(f"{arm} with seed {seed}")
+            missing.setdefault(arm, []).append(str(seed))
     trained = {arm: by_seed for arm, by_seed in found.items() if by_seed}
     if not trained:
         raise UsageError(f"{study.out} holds no finished run of this study: train them first.")
-    note = f" Not trained: {', '.join(missing)}." if missing else ""
-    return _shares(trained, note), _differences(trained, study.reference, note)
+    left = "; ".join(f"{arm} with {', '.join(seeds)}" for arm, seeds in missing.items())
+    note = f" Not trained, by seed: {left}." if left else ""
+    return _shares(trained, note), _differences(trained, study.reference)
 
 
 Found = Mapping[str, Mapping[int, Sequence[EpisodeRecord]]]
@@ -148,7 +149,7 @@ def _over_seeds(
     return over_seeds(marked)
 
 
-def _differences(found: Found, reference: str, missing: str) -> Table:
+def _differences(found: Found, reference: str) -> Table:
     rows = [
         (arm, mode, *_difference(found.get(reference, {}), found[arm], mode))
         for arm in found
@@ -160,7 +161,7 @@ def _differences(found: Found, reference: str, missing: str) -> Table:
         "interval and exact sign-flip test, tasks as clusters."
     )
     columns = ("arm", "mode", "pairs", "difference", "low", "high", "p")
-    return Table("study_pairs", "Differences between arms", columns, tuple(rows), note + missing)
+    return Table("study_pairs", "Differences between arms", columns, tuple(rows), note)
 
 
 def _difference(

