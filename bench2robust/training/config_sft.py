@@ -80,6 +80,8 @@ class Sft(Settings):
         words: the warm start of a new model of the compact view.
         share: a folder in which warm starts of new models are kept, for other runs that begin
             with the same one; by default each run makes its own.
+        attempts: how many initial weights a new model may be given until one passes the gate: small
+            ones now and then fail to learn to copy.
         gate_clean: RL begins only if the warm-started policy passes this share of clean tasks.
         gate_attempts: and tries to recover (retries or switches) after this share of failures.
     """
@@ -94,5 +96,6 @@ class Sft(Settings):
     learning_rate: Rate = 1e-5
     words: Annotated[Words, block(Words, "sft.words")] = Words()
     share: str | None = None
+    attempts: Count = 1
     gate_clean: Share = 0.0
     gate_attempts: Share = 0.0

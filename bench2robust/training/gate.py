@@ -11,7 +11,7 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.examine import faced, passed
 
-__all__ = ["GateError", "Readiness", "check_gate", "readiness"]
+__all__ = ["GateError", "Readiness", "check_gate", "is_ready", "readiness"]
 
 
 class GateError(UsageError):
@@ -40,6 +40,15 @@ def readiness(records: Sequence[EpisodeRecord]) -> Readiness:
 def _tries(record: EpisodeRecord) -> bool:
     first = next(row for row in record["faults"] if row["delivered"] is not None)
     return first["reaction"] in ("retry", "switch")
+
+
+def is_ready(settings: TrainSettings, found: Readiness) -> bool:
+    """Say whether a policy may be trained with rewards."""
+    try:
+        check_gate(settings, found)
+    except GateError:
+        return False
+    return True
 
 
 def check_gate(settings: TrainSettings, found: Readiness) -> None:

@@ -46,7 +46,7 @@ from bench2robust.training.comparison import (
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.engine import Engine, LockstepEngine, TurnEngine, on_device
 from bench2robust.training.examine import MODES, cells, examine, passed
-from bench2robust.training.gate import check_gate, readiness
+from bench2robust.training.gate import Readiness, check_gate, is_ready, readiness
 from bench2robust.training.iterations import Iterations
 from bench2robust.training.journal import Journal, open_journal
 from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
@@ -147,7 +147,7 @@ class _Run:
         """Return the folder of the policy that reinforcement starts from."""
         settings, home, lexicon = self._settings, self._home, self._lexicon
         if isinstance(lexicon, Lexicon):
-            return warm_start(settings, self._campaign, lexicon, home, self._stop)
+            return warm_start(settings, self._campaign, lexicon, home, self._stop, self._is_ready)
         base = Path(settings.model.path)
         if not settings.sft.steps:
             return base
@@ -157,16 +157,21 @@ class _Run:
         sft = self._settings.sft
         if not (sft.gate_clean or sft.gate_attempts):
             return
-        model = self._load(start)
-        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
-        engine = LockstepEngine(self._settings.rollout.temperature)
-        found = readiness(examine(model, engine, self._campaign, wanted, "gate"))
+        found = self._readiness(self._load(start))
         print(
             f"after warm start: clean {found.clean.share:.3f} ({found.clean.total}), "
             f"recovery attempts {found.attempts.share:.3f} ({found.attempts.total})",
             flush=True,
         )
         check_gate(self._settings, found)
+
+    def _is_ready(self, model: Any) -> bool:
+        return is_ready(self._settings, self._readiness(model.to(on_device())))
+
+    def _readiness(self, model: Any) -> Readiness:
+        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
+        engine = LockstepEngine(self._settings.rollout.temperature)
+        return readiness(examine(model, engine, self._campaign, wanted, "gate"))
 
     def _reinforce(self, start: Path, final: Path, journal: Journal) -> None:
         settings, curriculum = self._settings, self._settings.schedule()

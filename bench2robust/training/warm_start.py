@@ -37,12 +37,13 @@ _WARMUP = 20
 """Steps over which the learning rates rise."""
 
 
-def new_model(settings: TrainSettings, words: int) -> LlamaForCausalLM:
-    """Return a model with random weights for a vocabulary of ``words``."""
+def new_model(settings: TrainSettings, words: int, attempt: int = 0) -> LlamaForCausalLM:
+    """Return a model with random weights, others for each attempt, and ``words`` words."""
     scratch = settings.model.scratch
     if scratch is None:
         raise UsageError("model.scratch says how big the new model is: give it")
-    torch.manual_seed(settings.seed)
+    again = int(uniform("initial weights", settings.seed, attempt) * (1 << 31))
+    torch.manual_seed(again if attempt else settings.seed)
     return LlamaForCausalLM(
         LlamaConfig(
             vocab_size=words,
@@ -61,13 +62,20 @@ def new_model(settings: TrainSettings, words: int) -> LlamaForCausalLM:
 
 
 def warm_start(
-    settings: TrainSettings, campaign: Campaign, lexicon: Lexicon, home: Path, stop: StopRequest
+    settings: TrainSettings,
+    campaign: Campaign,
+    lexicon: Lexicon,
+    home: Path,
+    stop: StopRequest,
+    fit: Callable[[LlamaForCausalLM], bool],
 ) -> Path:
     """Train a new model on demonstrations and return its folder; done before, it is only found.
 
     Args:
         home: the run folder.
         stop: says whether the run was told to end.
+        fit: says whether a model may go on. If not, it begins anew from other weights, as long as
+            ``sft.attempts`` allows.
 
     Raises:
         PreemptedError: it was; a warm start is short, and begins anew when the run goes on.
@@ -75,25 +83,40 @@ def warm_start(
     folder = _folder(settings, campaign, home)
     if folder.exists():
         return folder
-    model = new_model(settings, len(lexicon.words))
-    if settings.sft.steps:
-        sft = settings.sft
-        optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
-        supervise(
-            model,
-            Sequences(settings, campaign, lexicon),
-            {
-                "seed": settings.seed,
-                "max_steps": sft.steps,
-                "per_device_train_batch_size": sft.batch // settings.hardware.ranks,
-                "max_grad_norm": 1.0,
-            },
-            home / "sft.tmp",
-            stop,
-            (optimizer, LambdaLR(optimizer, _decay(sft.steps))),
-        )
+    sequences = Sequences(settings, campaign, lexicon)
+    for attempt in range(1, settings.sft.attempts + 1):
+        model = new_model(settings, len(lexicon.words), attempt - 1)
+        if settings.sft.steps:
+            _teach(model, settings, sequences, home, stop)
+        if attempt == settings.sft.attempts or fit(model):
+            break
+        print("supervised: not fit for reinforcement; again from other weights", flush=True)
     save_model(model, lexicon.tokenizer(), folder)
     return folder
+
+
+def _teach(
+    model: LlamaForCausalLM,
+    settings: TrainSettings,
+    sequences: Sequences,
+    home: Path,
+    stop: StopRequest,
+) -> None:
+    sft = settings.sft
+    optimizer = MuonAndAdamW(model, sft.words.matrix_learning_rate, sft.learning_rate)
+    supervise(
+        model,
+        sequences,
+        {
+            "seed": settings.seed,
+            "max_steps": sft.steps,
+            "per_device_train_batch_size": sft.batch // settings.hardware.ranks,
+            "max_grad_norm": 1.0,
+        },
+        home / "sft.tmp",
+        stop,
+        (optimizer, LambdaLR(optimizer, _decay(sft.steps))),
+    )
 
 
 def _folder(settings: TrainSettings, campaign: Campaign, home: Path) -> Path:

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
 
 from bench2robust.core.errors import UsageError
-from bench2robust.training.warm_start import Sequences
+from bench2robust.training.preemption import StopRequest
+from bench2robust.training.warm_start import Sequences, warm_start
 
 MANY = 100
 
@@ -58,3 +62,23 @@ def test_a_mix_of_no_scenario_is_refused(small: Any) -> None:
         small.settings(sft={"words": {"mix": {"S4": 1.0}}})
     with pytest.raises(UsageError, match="every weight is 0"):
         small.settings(sft={"words": {"mix": {"S1": 0.0}}})
+
+
+@pytest.mark.parametrize(("attempts", "asked"), [(1, 0), (2, 1), (4, 2)])
+def test_weights_that_are_not_fit_are_drawn_anew(
+    small: Any, tmp_path: Path, attempts: int, asked: int
+) -> None:
+    tried: list[torch.Tensor] = []
+
+    def second(model: Any) -> bool:
+        tried.append(model.get_input_embeddings().weight.detach().clone())
+        return len(tried) == 2
+
+    sft = {"steps": 1, "batch": 2, "attempts": attempts}
+    campaign = small.campaign(sft=sft)
+    lexicon = small.world()[1]
+    folder = warm_start(campaign.settings, campaign, lexicon, tmp_path, StopRequest(), second)
+    assert len(tried) == asked
+    kept = AutoModelForCausalLM.from_pretrained(folder).get_input_embeddings().weight
+    same = [torch.equal(kept, weights) for weights in tried]
+    assert same == [False] * (asked - 1) + [attempts > 2] * (asked > 0)
