@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ if importlib.util.find_spec("hypothesis"):  # not where one framework is tested 
 
     # How long an example takes says nothing on a busy machine.
     settings.load_profile("ci")
+
+
+# A shell starts what goes on in the background deaf to interrupts, of which some tests are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def _folder(name: str) -> Path:

@@ -1,10 +1,16 @@
-"""What happens between two iterations: figures, checkpoints, validation, and requests to end."""
+"""What happens between two iterations: figures, checkpoints, validation, and requests to end.
+
+The figures of an iteration come to a callback after its last step has ended, and TRL keeps them
+nowhere. So they are written down first, those of a validation too, and the checkpoint last: a run
+that is killed in between plays the iteration again, and one that goes on from the checkpoint has
+its figures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import TrainerCallback, TrainerControl, TrainerState
@@ -16,11 +22,17 @@ from bench2robust.training.trainer import RecoveryTrainer
 
 __all__ = ["Iterations"]
 
+
+class _Due(NamedTuple):
+    checkpoint: bool
+    validation: bool
+
+
 _SHOWN = ("reward", "pass/clean", "pass/S1", "pass/S2", "abstained", "premature", "kl")
 
 
 class Iterations(TrainerCallback):
-    """Looks after the end of each iteration, the only moment at which TRL holds nothing back.
+    """Looks after the end of each iteration.
 
     Args:
         total: iterations of the run.
@@ -47,12 +59,13 @@ class Iterations(TrainerCallback):
         self._total = total
         self._stop = stop
         self._validate = validate
+        self._due = _Due(False, False)
         self._began = perf_counter()
 
     def on_step_end(
         self, args: Any, state: TrainerState, control: TrainerControl, **more: Any
     ) -> TrainerControl:
-        """Keep a checkpoint where one is due, and stop where training is to end."""
+        """Decide what is due once the figures are there, and stop where training is to end."""
         trainer, settings = self._trainer, self._trainer.campaign.settings
         if state.global_step % settings.optim.updates:
             return control
@@ -60,10 +73,8 @@ class Iterations(TrainerCallback):
         self.preempted = self._told_to_stop()
         over = self.preempted or bool(trainer.phase.stopped) or done >= self._total
         judged = bool(every.evaluate_every) and (over or done % every.evaluate_every == 0)
-        if over or judged or done % every.every == 0:
-            self._keep(state.global_step)
-        if judged and not self.preempted:
-            self._judge(done)
+        kept = over or judged or done % every.every == 0
+        self._due = _Due(kept, judged and not self.preempted)
         control.should_training_stop = control.should_training_stop or over
         return control
 
@@ -96,13 +107,18 @@ class Iterations(TrainerCallback):
         logs: dict[str, float] | None = None,
         **more: Any,
     ) -> None:
-        """Note the figures of an iteration and show the most telling ones."""
+        """Note the figures of an iteration, then do what is due."""
         if not logs or "reward" not in logs:
             return
         done = state.global_step // self._trainer.campaign.settings.optim.updates
         self._journal.note(METRICS, {"iteration": done - 1, **logs})
         if self._trainer.accelerator.is_main_process:
             self._show(done, logs)
+        due, self._due = self._due, _Due(False, False)
+        if due.validation:
+            self._judge(done)
+        if due.checkpoint:
+            self._keep(state.global_step)
 
     def _show(self, done: int, logs: Mapping[str, float | None]) -> None:
         phase = self._trainer.phase

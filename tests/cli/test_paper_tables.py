@@ -96,8 +96,12 @@ def run(cli: Any, config: str, *more: str) -> list[tuple[str, ...]]:
     return rows
 
 
+OF_OTHERS = {"table5", "table7"}
+"""They are about benchmarks whose packages are tested in environments of their own."""
+
+
 def test_every_configuration_of_a_table_is_here() -> None:
-    assert {path.stem for path in CONFIGS.glob("table*.yaml")} == SHAPES.keys()
+    assert {path.stem for path in CONFIGS.glob("table*.yaml")} == SHAPES.keys() | OF_OTHERS
 
 
 @pytest.mark.parametrize("config", SHAPES)
