@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.keyed import digest
-from bench2robust.domains.files import read_text
+from bench2robust.domains.files import no_folder, read_text
 
 __all__ = ["data_folder", "read_database", "read_toml"]
 
@@ -34,7 +34,7 @@ def data_folder(given: str | None, usual: Path, install: str) -> Path:
     except OSError as error:
         raise DataError(f"data folder {shown(str(folder))}: {error.strerror}") from None
     if given is not None:
-        raise DataError(f"data folder {shown(str(folder))} does not exist")
+        raise no_folder(folder)
     raise DataError(
         f"the installed τ²-bench has no data in {folder}: set TAU2_DATA_DIR to a checkout's data "
         f"folder, or {install}"

