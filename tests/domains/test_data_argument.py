@@ -8,6 +8,7 @@ import pytest
 
 from bench2robust.core.errors import DataError, UsageError
 from bench2robust.domains import domain_names, get_domain
+from bench2robust.domains.tau2.opening import read_toml
 
 
 @pytest.mark.parametrize("name", domain_names())
@@ -24,3 +25,11 @@ def test_a_file_is_not_said_to_be_missing(name: str, tmp_path: Path) -> None:
     file.write_text("{}", encoding="utf-8")
     with pytest.raises(DataError, match="is a file: give the folder that holds it"):
         get_domain(name, str(file))
+
+
+@pytest.mark.parametrize("bracket", ["[", "{b = "])
+def test_toml_that_is_nested_too_deeply_names_its_file(bracket: str, tmp_path: Path) -> None:
+    file = tmp_path / "db.toml"
+    file.write_text("a = " + bracket * 20_000, encoding="utf-8")
+    with pytest.raises(DataError, match=r"db\.toml is not valid TOML: it is nested too deeply"):
+        read_toml(file)

@@ -47,6 +47,8 @@ def read_toml(file: Path) -> dict[str, Any]:
         return tomllib.loads(read_text(file))
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{file} is not valid TOML: {error}") from None
+    except RecursionError:  # the parser calls itself for each bracket
+        raise DataError(f"{file} is not valid TOML: it is nested too deeply") from None
 
 
 def read_database(model: type[BaseModel], raw: Any, file: Path) -> tuple[BaseModel, str]:
