@@ -27,6 +27,13 @@ def test_a_file_is_not_said_to_be_missing(name: str, tmp_path: Path) -> None:
         get_domain(name, str(file))
 
 
+def test_a_toml_number_without_end_names_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "db.toml"
+    file.write_text("a = " + "9" * 10_000, encoding="utf-8")
+    with pytest.raises(DataError, match=r"db\.toml is not valid TOML"):
+        read_toml(file)
+
+
 @pytest.mark.parametrize("bracket", ["[", "{b = "])
 def test_toml_that_is_nested_too_deeply_names_its_file(bracket: str, tmp_path: Path) -> None:
     file = tmp_path / "db.toml"

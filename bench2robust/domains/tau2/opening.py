@@ -45,7 +45,7 @@ def read_toml(file: Path) -> dict[str, Any]:
     """Return a parsed TOML file. Raises ``DataError`` with the place of what is wrong."""
     try:
         return tomllib.loads(read_text(file))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also what Python says of a number with thousands of digits
         raise DataError(f"{file} is not valid TOML: {error}") from None
     except RecursionError:  # the parser calls itself for each bracket
         raise DataError(f"{file} is not valid TOML: it is nested too deeply") from None
