@@ -59,6 +59,8 @@ def get_domain(name: str, data: str | None = None) -> Domain:
             f"data must be the path of a data folder, as text, not {shown(data)}: leave it out "
             f"for the built-in suite"
         )
+    if data == "":  # of an unset variable of the shell; a path would make the current folder of it
+        raise UsageError("data: no path was given (''): leave it out for the built-in suite")
     return _load(name, data)
 
 

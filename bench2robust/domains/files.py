@@ -8,11 +8,17 @@ from typing import Any
 import orjson
 
 from bench2robust.core.canonical import Json
-from bench2robust.core.errors import DataError
+from bench2robust.core.errors import DataError, shown
 
-__all__ = ["field", "items", "read_json", "read_text"]
+__all__ = ["field", "items", "no_folder", "read_json", "read_text"]
 
 _WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "text"}
+
+
+def no_folder(path: Path) -> DataError:
+    """Return the error for a data folder that is none."""
+    why = "is a file: give the folder that holds it" if path.exists() else "does not exist"
+    return DataError(f"data folder {shown(str(path))} {why}")
 
 
 def read_text(file: Path) -> str:

@@ -8,10 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import yaml
-
 from bench2robust.core.chat import Usage
 from bench2robust.core.errors import UnknownNameError, UsageError
+from bench2robust.core.yaml_files import parse_yaml
 
 __all__ = ["Price", "Prices", "load_prices"]
 
@@ -49,9 +48,10 @@ def load_prices(path: str | None = None) -> Prices:
     shipped = files("bench2robust.agents.chat") / "prices.yaml"
     source = Path(path) if path else shipped
     try:
-        values = yaml.safe_load(source.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        text = source.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"The prices {path} cannot be read: {error}") from None
+    values = parse_yaml(text, f"The file of prices {path}")
     models = values.get("models") if isinstance(values, dict) else None
     if not isinstance(models, dict):
         raise UsageError(

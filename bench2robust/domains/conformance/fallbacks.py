@@ -170,11 +170,20 @@ def fields(sample: Sample, check: Check) -> None:
     """The decision-critical fields exist in real results, and hold what their kind says."""
     results = _by_tool(sample.answers)
     for name, spec in sample.specs.items():
-        patterns = (*spec.fields.contents, *spec.fields.amounts)
-        if not all(_found(p, results[name]) for p in patterns):
-            results[name] += _by_tool(sample.more_answers)[name]  # some fields are rare
+        _complete(sample, spec, results[name])
         if results[name]:
             _fields_of(spec, results[name], check)
+
+
+def _complete(sample: Sample, spec: ToolSpec, results: list[Json]) -> None:
+    """Add answers of other tasks until every field was seen: some fields are rare."""
+    wanted = (*spec.fields.contents, *spec.fields.amounts, *(p for p, _ in spec.fields.states))
+    lacking = [pattern for pattern in wanted if not _found(pattern, results)]
+    for value in sample.more_answers(spec.name) if lacking else ():
+        results.append(value)
+        lacking = [pattern for pattern in lacking if not _found(pattern, [value])]
+        if not lacking:
+            return
 
 
 def _by_tool(answers: Iterable[tuple[ToolCall, Json]]) -> defaultdict[str, list[Json]]:

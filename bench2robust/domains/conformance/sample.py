@@ -19,8 +19,6 @@ SECONDS = 60.0
 """How long one call may take before the suite takes it for hanging."""
 PROBES = 200
 """Probes of one text that are made."""
-MORE = 100
-"""Tasks that are looked through for a field that the sample does not show."""
 
 
 class WrongResultError(Exception):
@@ -101,11 +99,12 @@ class Sample:
                 seen += found
         return _good(seen)
 
-    @cached_property
-    def more_answers(self) -> list[tuple[ToolCall, Json]]:
-        """Every good answer to the gold calls of ``MORE`` tasks, spread evenly."""
-        runs = (self.run(task) for task in Sample(self.domain, MORE).tasks)
-        return _good((s.call, s.result) for run in runs for s in run.steps)
+    def more_answers(self, tool: str) -> Iterator[Json]:
+        """Every good answer of a tool to the gold calls of the whole suite, as it is asked for."""
+        for task in self.domain.tasks():
+            if any(call.name == tool for call in task.actions or task.required):
+                seen = ((step.call, step.result) for step in self.run(task).steps)
+                yield from (value for call, value in _good(seen) if call.name == tool)
 
 
 def _good(seen: Iterable[tuple[ToolCall, ToolResult]]) -> list[tuple[ToolCall, Json]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Task
-from bench2robust.domains.files import field, read_json, read_text
+from bench2robust.domains.files import field, no_folder, read_json, read_text
 from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.retail import tau1, tau2
 from bench2robust.domains.retail.data import RetailData
@@ -51,7 +51,7 @@ def load(path: str) -> RetailData:
 def _names(folder: Path) -> set[str]:
     try:
         if not folder.is_dir():
-            raise DataError(f"data folder {shown(str(folder))} does not exist")
+            raise no_folder(folder)
         return {file.name for file in folder.iterdir()}
     except OSError as error:
         raise DataError(

@@ -9,9 +9,10 @@ from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.dataflow import Told
 from bench2robust.core.domain import Outcome, Session
-from bench2robust.core.errors import DataError, shown
+from bench2robust.core.errors import DataError
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import Task, ToolCall, ToolResult, ToolSpec, UserScript
+from bench2robust.domains.files import no_folder
 from bench2robust.domains.guard import GuardedSession
 from bench2robust.domains.recorded import GIVE_UP, fields_of, give_up
 from bench2robust.domains.stabletoolbench.queries import (
@@ -146,7 +147,7 @@ def load_stabletoolbench(data: str | None = None) -> StableToolBenchDomain:
         raise DataError("stabletoolbench ships no data: give a checkout of it with --data PATH")
     root = Path(data)
     if not root.is_dir():
-        raise DataError(f"data folder {shown(str(root))} does not exist")
+        raise no_folder(root)
     queries, apis = read_queries(root / "solvable_queries" / "test_instruction")
     cache = root / "tool_response_cache"
     if not cache.is_dir() and (root / "server" / "tool_response_cache").is_dir():

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.keyed import digest
-from bench2robust.domains.files import read_text
+from bench2robust.domains.files import no_folder, read_text
 
 __all__ = ["data_folder", "read_database", "read_toml"]
 
@@ -34,7 +34,7 @@ def data_folder(given: str | None, usual: Path, install: str) -> Path:
     except OSError as error:
         raise DataError(f"data folder {shown(str(folder))}: {error.strerror}") from None
     if given is not None:
-        raise DataError(f"data folder {shown(str(folder))} does not exist")
+        raise no_folder(folder)
     raise DataError(
         f"the installed τ²-bench has no data in {folder}: set TAU2_DATA_DIR to a checkout's data "
         f"folder, or {install}"
@@ -45,8 +45,10 @@ def read_toml(file: Path) -> dict[str, Any]:
     """Return a parsed TOML file. Raises ``DataError`` with the place of what is wrong."""
     try:
         return tomllib.loads(read_text(file))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # also what Python says of a number with thousands of digits
         raise DataError(f"{file} is not valid TOML: {error}") from None
+    except RecursionError:  # the parser calls itself for each bracket
+        raise DataError(f"{file} is not valid TOML: it is nested too deeply") from None
 
 
 def read_database(model: type[BaseModel], raw: Any, file: Path) -> tuple[BaseModel, str]:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.dataflow import Told
-from bench2robust.core.errors import DataError, UnknownNameError, shown
+from bench2robust.core.errors import DataError, UnknownNameError
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import Task, ToolCall, ToolSpec, UserScript
+from bench2robust.domains.files import no_folder
 from bench2robust.domains.guard import GuardedSession
 from bench2robust.domains.recorded import GIVE_UP, fields_of, give_up
 from bench2robust.domains.suite import Suite
@@ -135,7 +136,7 @@ def load_toolmaze(data: str | None = None) -> ToolMazeDomain:
         raise DataError("toolmaze ships no data: give a checkout of it with --data PATH")
     root = Path(data)
     if not root.is_dir():
-        raise DataError(f"data folder {shown(str(root))} does not exist")
+        raise no_folder(root)
     tools = read_tools(root / "tools" / "definitions")
     cases = read_cases(root / "data" / "perturbed_tasks")
     for case in cases:

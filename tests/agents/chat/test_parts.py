@@ -104,7 +104,7 @@ def test_the_prices_of_the_package() -> None:
         ("models: {m: {input: 1, output: x}}", "not an amount"),
         ("models: {m: {input: 1}}", "lacks output"),
         ("models: {m: 3}", "price of m"),
-        ("models: [", "cannot be read"),
+        ("models: [", "line 1, is not valid YAML"),
         ("m: {input: 1, output: 1}", "models:"),
     ],
 )
