@@ -43,6 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Gatherer(), "bench2robust-results")
 
 
+@pytest.hookimpl(trylast=True)  # so that the number of the trial ends the name of the test
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make of a marked test as many as it asks for, each with fixtures of its own."""
     mark = metafunc.definition.get_closest_marker(_MARK)
@@ -79,25 +80,27 @@ def bench2robust(request: pytest.FixtureRequest) -> Iterator[Trial]:
 
 def _trial_of(item: Any) -> tuple[str, int]:
     """Return the name of a test without the number of its trial, and the number."""
-    params = item.callspec.params if hasattr(item, "callspec") else {}
-    number: int = params.get(_STEP, 0)
-    name: str = item.nodeid
-    for text, rest in (
-        (f"[trial{number}]", ""),
-        (f"-trial{number}]", "]"),
-        (f"[trial{number}-", "["),
-    ):
-        if _STEP in params and text in name:
-            return name.replace(text, rest), number
-    return name, number
+    name = f"{item.parent.nodeid}::{item.originalname}"  # pytest-xdist adds to the item's own
+    if not hasattr(item, "callspec"):
+        return name, 0
+    number: int | None = item.callspec.params.get(_STEP)
+    rest = item.callspec.id
+    if number is not None:
+        rest = rest.removesuffix(f"trial{number}").removesuffix("-")
+    return f"{name}[{rest}]" if rest else name, number or 0
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
-    """Count a trial that failed as such, and not as a test that failed."""
+    """Count a trial that failed as such, and not as a test that failed.
+
+    One that was set up wrongly is no trial: it fails, as any test.
+    """
     report = yield
     trial = item.stash.get(_trial_key, None)
     if report.when != "call" or trial is None or report.skipped:
+        return report
+    if call.excinfo is not None and trial.is_set_up_wrongly(call.excinfo.value):
         return report
     item.stash[_passed_key] = report.passed
     if item.get_closest_marker(_MARK) is not None:
@@ -124,7 +127,7 @@ class _Gatherer:
         if self.rows and exitstatus == pytest.ExitCode.OK:
             from bench2robust.seams.trials import summaries
 
-            if any(summary.short for summary in summaries(self.rows)):
+            if any(summary.bad for summary in summaries(self.rows)):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
@@ -134,4 +137,4 @@ class _Gatherer:
 
         terminalreporter.section("pass rates under faults")
         for summary in summaries(self.rows):
-            terminalreporter.write_line(summary.text(), red=summary.short)
+            terminalreporter.write_line(summary.text(), red=summary.bad)

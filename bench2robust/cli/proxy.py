@@ -20,7 +20,7 @@ from bench2robust.seams.proxy.sessions import Conversations, Sessions, Transpare
 from bench2robust.seams.proxy.status import Status
 from bench2robust.seams.proxy.stdio import StdioRelay
 from bench2robust.seams.proxy.upstream import Upstream
-from bench2robust.seams.seam import Seam
+from bench2robust.seams.seam import ARM, Seam
 
 __all__ = ["proxy"]
 
@@ -49,7 +49,7 @@ def proxy(
     ] = None,
     arm: Annotated[
         str, typer.Option(help="What is said of a result that breaks the contract.")
-    ] = "advisory",
+    ] = ARM,
     loop_guard: Annotated[
         bool, typer.Option("--loop-guard", help="Say so when calls go in circles.")
     ] = False,
@@ -93,7 +93,10 @@ def proxy(
         replay=replay,
     )
     status = Status(quiet=quiet)
-    acts = faults != "none" or any((block, contract, loop_guard, cap, record, replay))
+    acts = faults != "none" or any((block, contract, loop_guard, record, replay))
+    acts = (
+        acts or cap is not None or arm != ARM
+    )  # what is wrong or idle is told of, not passed over
     with closing(status):
         if upstream is None:
             raise typer.Exit(_relay(command or [], options if acts else None, status))

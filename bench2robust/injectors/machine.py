@@ -100,6 +100,11 @@ class Pending:
     answer: ToolResult | None = None
     event: FaultEvent | None = None
 
+    def pass_silently(self) -> None:
+        """Give up a silent fault: the result cannot carry it."""
+        if self.kernel is not None and not self.kernel.observable:
+            self.kernel = None
+
 
 class FaultMachine:
     """Decides call by call what the agent sees instead of the true result.

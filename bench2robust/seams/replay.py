@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,11 @@ def repeated(path: Path) -> FaultPlan:
         DataError: the file holds no episode of a seam.
     """
     record = next(reversed([*read_episodes(path)]), None)
+    if record is None and (left := sorted(path.parent.glob(f"{glob.escape(path.name)}.*.part"))):
+        raise DataError(
+            f"{path} holds no episode: its program was killed, or goes on. What passed until then "
+            f"is in {left[-1]}, call by call, and cannot be repeated."
+        )
     if record is None or "seam" not in record:
         raise DataError(
             f"{path} holds no episode that was recorded at a seam; an episode of a run is "

@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Self
 
 from bench2robust.core.canonical import Json
-from bench2robust.core.errors import UsageError, nearest
+from bench2robust.core.errors import UsageError, nearest, shown
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.injectors.events import FaultEvent
 from bench2robust.injectors.machine import FaultMachine, FaultPlan
@@ -36,7 +36,10 @@ from bench2robust.seams.replay import repeated
 from bench2robust.seams.specs import Tool, unknown_tool
 from bench2robust.seams.watch import ContractSource, Watch
 
-__all__ = ["WORDING", "Seam"]
+__all__ = ["ARM", "WORDING", "Seam"]
+
+ARM = "advisory"
+"""What is done about a result that breaks the contract, unless somebody says otherwise."""
 
 WORDING = Wording("the known contract of this tool")
 KEPT = 10_000
@@ -74,7 +77,7 @@ class Seam:
         task: str = "",
         blocked: Collection[str] = (),
         contract: ContractSource | None = None,
-        arm: str = "advisory",
+        arm: str = ARM,
         substitutes: Substitutes | None = None,
         loop: LoopRule | None = None,
         cap: int | None = None,
@@ -143,10 +146,17 @@ class Seam:
                 passage.answer = self._finish(passage, None, pending.answer)
             return passage
 
-    def after(self, passage: Passage, result: ToolResult) -> Delivery:
-        """Return what the agent gets of a call that was run, given its true result."""
+    def after(self, passage: Passage, result: ToolResult, opaque: bool = False) -> Delivery:
+        """Return what the agent gets of a call that was run, given its true result.
+
+        Args:
+            opaque: the text only describes what the tool returned, and that cannot be made of
+                another text: a silent fault, which would change it, counts as clean.
+        """
         with self._lock:
             pending = passage.fault
+            if opaque and pending is not None:
+                pending.pass_silently()
             shown = result if pending is None else self._machine.after(pending, result)
             return self._finish(passage, result, shown)
 
@@ -275,6 +285,8 @@ def _monitor(
     watch: Watch | None, arm: str, tools: _Toolbox, substitutes: Substitutes
 ) -> OutcomeMonitor | None:
     if watch is None:
+        if arm != ARM:
+            raise UsageError(f"arm {shown(arm)}: there is nothing to check without a contract.")
         return None
     if arm in ARMS and ARMS[arm].verifies:
         raise UsageError(f"arm {arm!r} calls tools itself, which a seam cannot: choose another.")

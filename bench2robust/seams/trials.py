@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
-from bench2robust.core.errors import UsageError, shown
+from bench2robust.core.errors import DataError, UsageError, nearest, shown
 from bench2robust.evaluation.statistics import clopper_pearson
 from bench2robust.injectors.events import FaultEvent
 from bench2robust.seams.options import SeamOptions
@@ -49,12 +49,16 @@ class Trial:
         given.pop("n", None)
         at_least = _share(given.pop("at_least", None), name)
         if mark is not None and mark.args:
+            if len(mark.args) > 1 or "faults" in given:
+                raise UsageError(f"{name}: the marker takes one fault plan; the rest by name.")
             (given["faults"],) = mark.args
         if found := [key for key in _OF_THE_TRIAL if key in given]:
             raise UsageError(
                 f"{name}: {', '.join(found)} cannot be set by the marker; see --b2r-seed and "
                 f"--b2r-record."
             )
+        _check(given, name)
+        Seam(**given)  # what is wrong is told before the test runs, and is no trial that failed
         options = cast(SeamOptions, {**given, "record": config.getoption("--b2r-record")})
         return cls(name, number, config.getoption("--b2r-seed") + number, options, at_least)
 
@@ -89,8 +93,13 @@ class Trial:
         """
         if options and self._seam is not None:
             raise UsageError(f"{self.name}: give options with the first tools; they hold for all.")
+        _check(options, self.name)
         self._options = cast(SeamOptions, {**self._options, **options})
         return wrap_tools(tools, seam=self.seam)
+
+    def is_set_up_wrongly(self, error: BaseException) -> bool:
+        """Say whether an error is about this seam's options or tools, and none of an agent."""
+        return isinstance(error, (UsageError, DataError))
 
     def row(self) -> dict[str, Any]:
         """Return what a report needs of the trial, as JSON values."""
@@ -106,6 +115,14 @@ class Trial:
         """End the episode, with the verdict of the test."""
         if self._seam is not None:
             self._seam.close(passed, agent=self.name)
+
+
+def _check(options: Mapping[str, Any], name: str) -> None:
+    for key in options:
+        if key not in SeamOptions.__annotations__:
+            close = " or ".join(map(repr, nearest(key, SeamOptions.__annotations__)))
+            hint = f" Did you mean {close}?" if close else ""
+            raise UsageError(f"{name}: there is no option {key!r}.{hint}")
 
 
 def _share(value: Any, name: str) -> float | None:
@@ -131,12 +148,23 @@ class Summary:
         """Whether the pass rate is less than it must be."""
         return self.at_least is not None and self.passed < self.at_least * self.trials
 
+    @property
+    def idle(self) -> bool:
+        """Whether every trial failed and no fault was there: then the test itself is broken."""
+        return self.passed == 0 and self.delivered == 0
+
+    @property
+    def bad(self) -> bool:
+        """Whether the run is to fail."""
+        return self.short or self.idle
+
     def text(self) -> str:
         """Return the pass rate with its exact 95 % interval (Clopper and Pearson), in a line."""
         interval = clopper_pearson(self.passed, self.trials)
         rate = f"{self.passed}/{self.trials} passed = {self.passed / self.trials:.0%}"
         low, high = (f"{end:.0%}" for end in interval)
         wanted = f", BELOW {self.at_least:.0%}" if self.short else ""
+        wanted += ", ALL FAILED WITHOUT A FAULT" if self.idle else ""
         first, last = self.seeds
         return (
             f"{self.test}: {rate} [{low}, {high}]{wanted} under {self.faults}, seeds {first} to "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -178,3 +179,68 @@ def test_importing_the_plugin_is_light() -> None:
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
     )
     assert {"bench2robust", "numpy", "gymnasium", "pydantic"}.isdisjoint(json.loads(done.stdout))
+
+
+@pytest.mark.parametrize(
+    ("mark", "tools"),
+    [
+        ('"papre"', "[get_x]"),
+        ('"paper", contrct="declared"', "[get_x]"),
+        ('"paper", contract="nofile"', "[get_x]"),
+        ('"paper", "silent"', "[get_x]"),
+        ('"paper"', "[5]"),
+        ('"paper"', "[get_x], fualts=3"),
+    ],
+)
+def test_what_is_set_up_wrongly_fails_the_run_and_is_no_trial(
+    pytester: pytest.Pytester, mark: str, tools: str
+) -> None:
+    done = run(
+        pytester,
+        textwrap.dedent(f"""
+        import pytest
+
+        def get_x(a):
+            return a
+
+        @pytest.mark.bench2robust({mark}, n=2)
+        def test_x(bench2robust):
+            bench2robust.wrap_tools({tools})
+        """),
+    )
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    assert "fixture 'bench2robust' not found" not in str(done.stdout)
+    assert "xfailed" not in str(done.stdout) and "pass rates" not in str(done.stdout)
+    assert "INTERNALERROR" not in str(done.stdout) and "ValueError: too many" not in str(
+        done.stdout
+    )
+
+
+def test_a_test_that_fails_without_any_fault_fails_the_run(pytester: pytest.Pytester) -> None:
+    done = run(
+        pytester,
+        textwrap.dedent("""
+        import pytest
+
+        @pytest.mark.bench2robust("none", n=2)
+        def test_x(bench2robust):
+            raise RuntimeError("the test is broken")
+        """),
+    )
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.stdout.fnmatch_lines(["*0/2 passed*ALL FAILED WITHOUT A FAULT*"])
+
+
+def test_names_of_parameters_do_not_part_the_trials_of_a_test(pytester: pytest.Pytester) -> None:
+    done = run(
+        pytester,
+        textwrap.dedent("""
+        import pytest
+
+        @pytest.mark.parametrize("key", ["trial0", "[trial1]", "-trial1"])
+        @pytest.mark.bench2robust("none", n=3)
+        def test_x(bench2robust, key):
+            pass
+        """),
+    )
+    assert str(done.stdout).count("3/3 passed") == 3

@@ -205,3 +205,12 @@ def test_a_record_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="cannot be written"):
         Seam(record=tmp_path / "file" / "r")
+
+
+def test_a_replay_of_an_episode_that_was_killed_says_where_its_calls_are(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    seam = Seam(record=record)  # never closed before the replay: as if killed
+    seam.before(ToolCall("get_order", {}))
+    with pytest.raises(DataError, match=r"record\.jsonl\..*\.part"):
+        Seam(replay=record)
+    seam.close()

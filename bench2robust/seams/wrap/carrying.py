@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.seam import Seam
-from bench2robust.seams.wrap.values import delivered, json_arguments, text_of
+from bench2robust.seams.wrap.values import delivered, is_opaque, json_arguments, text_of
 
 __all__ = ["Refused", "carry", "carry_async", "error_text"]
 
@@ -83,7 +83,7 @@ async def carry_async(
 
 
 def _returned(seam: Seam, passage: Passage, value: Any, refused: Refused) -> Any:
-    got = seam.after(passage, ToolResult(text_of(value)))
+    got = seam.after(passage, ToolResult(text_of(value)), is_opaque(value))
     return refused(got) if got.is_error else delivered(value, got)
 
 

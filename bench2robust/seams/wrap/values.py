@@ -11,7 +11,7 @@ import orjson
 from bench2robust.core.canonical import MAX_TEXT, Json
 from bench2robust.seams.passage import Delivery
 
-__all__ = ["delivered", "json_arguments", "text_of"]
+__all__ = ["delivered", "is_opaque", "json_arguments", "text_of"]
 
 _ORDER = "ToolOutputMixin"
 
@@ -30,6 +30,21 @@ def text_of(value: Any) -> str:
         return orjson.dumps(value, default=_plain).decode()
     except (TypeError, ValueError, RecursionError):
         return str(value)
+
+
+def is_opaque(value: Any) -> bool:
+    """Say whether a value cannot be made again of its text: it is no text and no JSON.
+
+    A generator, a set or a connection is one, and nothing (None) holds nothing that could be wrong.
+    """
+    if value is None:
+        return True
+    if isinstance(value, str):
+        return False
+    try:
+        return len(orjson.dumps(value, default=_plain)) > MAX_TEXT
+    except (TypeError, ValueError, RecursionError):
+        return True
 
 
 def json_arguments(arguments: Mapping[str, Any]) -> dict[str, Json]:
@@ -81,11 +96,10 @@ def _parsed(value: Any, content: str) -> Any:
 def _rebuilt(kind: type, parsed: Json) -> Any:
     """Return a model or dataclass with other values, or the values where they make none."""
     from pydantic import TypeAdapter
-    from pydantic.errors import PydanticUserError
 
     try:
         return TypeAdapter(kind).validate_python(parsed)
-    except (ValueError, PydanticUserError):
+    except Exception:  # a class of somebody else's may refuse wrong values with anything
         return parsed
 
 

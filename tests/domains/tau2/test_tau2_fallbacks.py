@@ -127,3 +127,11 @@ def test_transfers_of_gold_plans_are_not_judged(telecom: Tau2Domain) -> None:
     assert len(handed) == 20
     for task in handed:
         assert analyse(telecom, task).solved
+
+
+def test_where_every_way_is_blocked_no_plan_passes(domain: Tau2Domain) -> None:
+    """A plan holds values that nobody told, such as the amount that a policy grants."""
+    found = [analyse(domain, task) for task in domain.tasks()]
+    impossible = [a for a in found if a.impossible]
+    assert impossible
+    assert [a.task.id for a in impossible if a.passes(a.impossible)] == []

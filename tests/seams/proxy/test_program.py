@@ -137,3 +137,16 @@ def test_headers_of_one_connection_do_not_pass() -> None:
 def test_an_upstream_is_an_origin_and_a_path() -> None:
     assert Upstream.read("https://[::1]:8/a/b") == Upstream("https://[::1]:8", "/a/b")
     assert Upstream.read("http://host") == Upstream("http://host", "/")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--cap", "0"), "cap 0"),
+        (("--arm", "foo"), "arm 'foo'"),
+        (("--arm", "baseline"), "contract"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(options: tuple[str, ...], message: str) -> None:
+    done = CliRunner().invoke(app, ["proxy", *options, "--", "true"])
+    assert isinstance(done.exception, UsageError) and message in str(done.exception)

@@ -227,3 +227,55 @@ def test_arguments_that_are_no_json_do_not_enter_the_ledger(tmp_path: Path) -> N
         tools[0](object(), "#W1")
     (record,) = read_episodes(tmp_path / "r")
     assert record["events"][0]["args"] == {"order_id": "#W1"}
+
+
+def _counted() -> Any:
+    yield from range(3)
+
+
+class _Strict:
+    pass
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        _counted(),
+        {1, 2},
+        {1: "a"},
+        {"n": 10**30},
+        None,
+        b"abc",
+        _Strict(),
+        {"items": ["a"] * 400_000},
+    ],
+    ids=["generator", "set", "keys", "huge", "none", "bytes", "object", "long"],
+)
+def test_what_cannot_be_made_of_a_text_meets_no_silent_fault(value: Any) -> None:
+    def get_it() -> Any:
+        return value
+
+    tools = wrap_tools([get_it], faults="partial")
+    assert tools[0]() is value
+    assert [event.delivered for event in tools.seam.ledger] == [None]
+
+
+def test_a_class_that_refuses_wrong_values_does_not_break_the_call() -> None:
+    @dataclass
+    class Order:
+        status: str
+
+        def __post_init__(self) -> None:
+            if self.status != "delivered":
+                raise RuntimeError("not delivered")
+
+    def get_order() -> Order:
+        return Order("delivered")
+
+    tools = wrap_tools([get_order], faults="stale")
+    assert tools[0]()["status"] != "delivered"
+
+
+def test_an_arm_without_a_contract_is_told() -> None:
+    with pytest.raises(UsageError, match="without a contract"):
+        wrap_tools([], arm="baseline")
