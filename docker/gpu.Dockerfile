@@ -6,7 +6,7 @@ FROM python:3.12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends gcc g++ \
     && rm -rf /var/lib/apt/lists/*
 
-WORKDIR /work
+WORKDIR /app
 COPY pyproject.toml constraints.txt README.md LICENSE CHANGELOG.md ./
 COPY bench2robust bench2robust
 COPY configs configs
@@ -14,6 +14,6 @@ RUN pip install --no-cache-dir -c constraints.txt '.[train,chat]'
 
 RUN useradd --create-home runner && mkdir runs && chown runner runs
 USER runner
-VOLUME /work/runs
+VOLUME /app/runs
 ENTRYPOINT ["bench2robust"]
 CMD ["--help"]
