@@ -128,6 +128,7 @@ def transfer(sample: Sample, check: Check) -> None:
 
 def pickles(sample: Sample, check: Check) -> None:
     """Tasks and tools survive pickling, as processes that share the work need."""
+    # Only what was pickled on the same line is unpickled, so no foreign bytes are read.
     for task in sample.tasks:
         check(pickle.loads(pickle.dumps(task)) == task, f"task {task.id} changes when pickled")
     for spec in sample.specs.values():
