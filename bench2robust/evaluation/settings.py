@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bench2robust.core.errors import Bench2RobustError, UnknownNameError, UsageError, shown
 
-__all__ = ["MOST", "Settings"]
+__all__ = ["MOST", "Settings", "without"]
 
 MOST = 10**9
 """The most that a count may be."""
@@ -36,6 +36,18 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise _readable(error) from None
+
+
+def without(*names: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a validator that refuses keys which are set elsewhere."""
+
+    def check(given: dict[str, Any]) -> dict[str, Any]:
+        for name in names:
+            if name in given:
+                raise ValueError(f"{name} cannot be set here")
+        return given
+
+    return check
 
 
 def _readable(error: ValidationError) -> Bench2RobustError:

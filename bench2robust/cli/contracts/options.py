@@ -43,6 +43,7 @@ __all__ = [
     "print_json",
     "reading",
     "say_bad",
+    "say_unknown",
     "write_file",
 ]
 
@@ -195,6 +196,12 @@ def say_bad(traces: Traces) -> None:
     """Say on stderr which lines were left out."""
     if summary := traces.bad.summary():
         print_error(f"{summary} They were left out.")
+
+
+def say_unknown(firings: Firings) -> None:
+    """Say on stderr which tools were seen that the contract does not know."""
+    if firings.unknown:
+        print_error(f"No contract, so never fired: {counted(firings.unknown)}.")
 
 
 def print_json(value: Any) -> None:

@@ -103,7 +103,7 @@ class Traces:
     def _sort(self, path: Path) -> None:
         if path.is_dir() and (path / MANIFEST).is_file():
             if not (path / EPISODES).is_file():
-                raise DataError(f"{path} holds no {EPISODES}.")
+                raise DataError(f"{path} holds no {EPISODES}: run its evaluation, or leave it out.")
             self._runs.append(path)
         elif not is_document(path):
             self.files += line_files(path)
