@@ -19,6 +19,7 @@ from bench2robust.core.errors import Bench2RobustError, DataError, Infrastructur
 from bench2robust.core.paths import leaves, show
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
 from bench2robust.domains.deadline import OverdueError, within
+from bench2robust.domains.refusing import encodable, refusal
 
 __all__ = ["SECONDS", "ForeignSession", "GuardedSession", "guarded", "reading"]
 
@@ -79,7 +80,7 @@ class GuardedSession:
         """
         problem = self._problem(call)
         if problem:
-            return _error(problem)
+            return refusal(problem)
         return guarded(lambda: self.inner.run(call), call.name, self._seconds)
 
     def delta(self) -> Mapping[str, str]:
@@ -122,7 +123,7 @@ def guarded(run: Callable[[], object], tool: str, seconds: float = SECONDS) -> T
     except Bench2RobustError:
         raise
     except Exception as error:
-        return _error(str(error) or type(error).__name__)
+        return refusal(str(error) or type(error).__name__)
     return _result(value, tool)
 
 
@@ -133,9 +134,9 @@ def _result(value: object, tool: str) -> ToolResult:
     try:
         text = _text(value)
     except (TypeError, ValueError, RecursionError) as error:
-        return _error(f"The result of {tool} cannot be shown: {error}.")
+        return refusal(f"The result of {tool} cannot be shown: {error}.")
     if len(text) > MAX_TEXT:
-        return _error(
+        return refusal(
             f"The result of {tool} is too long: {len(text)} characters, at most {MAX_TEXT} are "
             "shown."
         )
@@ -145,7 +146,7 @@ def _result(value: object, tool: str) -> ToolResult:
 def _text(value: object) -> str:
     """Return a tool's result as text. Raises ``ValueError`` or ``TypeError`` if there is none."""
     if isinstance(value, str):
-        return value if value.isascii() else _encodable(value)
+        return value if value.isascii() else encodable(value)
     if isinstance(value, (bytes, bytearray, memoryview)):
         return _decoded(bytes(value))
     if is_deep(value):
@@ -164,15 +165,6 @@ def _decoded(value: bytes) -> str:
         return value.decode()
     except UnicodeDecodeError:
         raise ValueError(f"it is {len(value)} bytes that are not UTF-8 text") from None
-
-
-def _encodable(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
-def _error(message: str) -> ToolResult:
-    # The message may quote what the agent sent, at any length and not encodable.
-    return ToolResult(f"Error: {_encodable(message[:500])}", is_error=True)
 
 
 @contextmanager

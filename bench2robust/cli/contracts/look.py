@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bench2robust.cli.contracts.options import JsonOption, OutFile, print_json, write_file
+from bench2robust.cli.contracts.options import JsonOption, OutFile, print_json, write_line
 from bench2robust.cli.show import print_tables
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UnknownNameError
@@ -91,5 +91,5 @@ def export(contract: OneContract, tool: OneTool = None, out: OutFile = None) -> 
     if out is None:
         print_json(document)
     else:
-        write_file(out, canonical(document).encode("utf-8", "surrogatepass") + b"\n")
+        write_line(out, canonical(document))
         print(out)

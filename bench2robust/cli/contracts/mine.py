@@ -20,7 +20,7 @@ from bench2robust.cli.contracts.options import (
     open_traces,
     print_json,
     reading,
-    write_file,
+    write_line,
 )
 from bench2robust.cli.contracts.options import extensions as read_extensions
 from bench2robust.cli.show import print_tables
@@ -93,7 +93,7 @@ def mine(
 
 
 def _save(contract: Contract, path: Path) -> None:
-    write_file(path, contract_text(contract).encode("utf-8", "surrogatepass") + b"\n")
+    write_line(path, contract_text(contract))
 
 
 def _summary(contract: Contract, out: Path) -> dict[str, object]:

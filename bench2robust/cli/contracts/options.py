@@ -44,6 +44,7 @@ __all__ = [
     "reading",
     "say_unknown",
     "write_file",
+    "write_line",
 ]
 
 SourcesArgument: TypeAlias = Annotated[
@@ -222,3 +223,8 @@ def write_file(path: Path, data: bytes) -> None:
         raise UsageError(f"{path} is a folder: name the file to write in it.")
     path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, [data])
+
+
+def write_line(path: Path, text: str) -> None:
+    """Write a file of one line, which may hold what UTF-8 proper cannot; see :func:`write_file`."""
+    write_file(path, text.encode("utf-8", "surrogatepass") + b"\n")

@@ -13,7 +13,7 @@ from bench2robust.cli.contracts.options import (
     OutFile,
     ToolOption,
     print_json,
-    write_file,
+    write_line,
 )
 from bench2robust.cli.show import print_tables
 from bench2robust.core.canonical import canonical
@@ -58,7 +58,7 @@ def promote(
     found = proposals(declared, load_contract(contract) if contract else None)
     if out is not None:
         document = canonical(promoted(declared, found))
-        write_file(out, document.encode("utf-8", "surrogatepass") + b"\n")
+        write_line(out, document)
     if as_json:
         print_json([proposal._asdict() for proposal in found])
     elif found:

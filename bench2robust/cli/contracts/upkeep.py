@@ -25,6 +25,7 @@ from bench2robust.cli.contracts.options import (
     reading,
     say_unknown,
     write_file,
+    write_line,
 )
 from bench2robust.cli.show import print_tables
 from bench2robust.evaluation.contracts.drift import Alarms, Comparison, compare_sets, watch
@@ -75,8 +76,7 @@ def golden(
     if junit_file is not None:
         write_file(junit_file, junit(known, found))
     if apply is not None:
-        mended = contract_text(patched(known, found.changes))
-        write_file(apply, mended.encode("utf-8", "surrogatepass") + b"\n")
+        write_line(apply, contract_text(patched(known, found.changes)))
     if as_json:
         print_json(_golden_values(found))
     else:

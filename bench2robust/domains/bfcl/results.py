@@ -7,6 +7,7 @@ from typing import Any
 
 from bench2robust.core.canonical import MAX_TEXT
 from bench2robust.core.types import ToolResult
+from bench2robust.domains.refusing import encodable
 
 __all__ = ["failure", "refusal", "to_result"]
 
@@ -56,5 +57,4 @@ def refusal(message: str) -> ToolResult:
 
 
 def _safe(text: str) -> str:
-    # The message may quote what the agent sent, which need not be encodable.
-    return text[:2000].encode("utf-8", "backslashreplace").decode()
+    return encodable(text[:2000])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from bench2robust.core.canonical import Json
 from bench2robust.core.types import ToolCall, ToolResult, ToolSpec
+from bench2robust.domains.refusing import refusal
 from bench2robust.domains.retail.alternatives import ALTERNATIVES
 from bench2robust.domains.retail.state import Base, RefusedError, State
 from bench2robust.domains.retail.tools import STOCK, Handler
@@ -34,14 +35,14 @@ class RetailSession:
         name, arguments = call
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            return _error(f"Tool '{name}' not found.")
+            return refusal(f"Tool '{name}' not found.")
         problem = tool.problem(arguments)
         if problem:
-            return _error(problem)
+            return refusal(problem)
         try:
             return ToolResult(tool.run(self.state, **arguments))
         except RefusedError as error:
-            return _error(str(error))
+            return refusal(str(error))
 
     def delta(self) -> dict[str, str]:
         """Return the JSON text of every record that differs from the start, by ``kind/id``.
@@ -119,9 +120,3 @@ _KINDS = {
 def _tool(run: Handler, spec: ToolSpec) -> _Tool:
     properties = spec.parameters["properties"]
     return _Tool(run, {name: _KINDS[schema["type"]] for name, schema in properties.items()})
-
-
-def _error(message: str) -> ToolResult:
-    # The message may quote what the agent sent, which need not be encodable.
-    text = message[:500].encode("utf-8", "backslashreplace").decode()
-    return ToolResult(f"Error: {text}", is_error=True)

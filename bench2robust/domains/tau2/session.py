@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from bench2robust.core.canonical import canonical
 from bench2robust.core.types import ToolCall, ToolKind, ToolResult, ToolSpec
+from bench2robust.domains.refusing import refusal
 from bench2robust.domains.tau2.arguments import problem
 from bench2robust.domains.tau2.state import Live, Start
 
@@ -24,7 +25,6 @@ Settle = Callable[[Any, Any], None]
 """Makes what a call left in an environment the same on every run; the other one is the start."""
 
 _MOST_KEPT = 20_000
-_LONGEST_ERROR = 500
 _LONGEST_NAME = 200
 
 
@@ -108,7 +108,7 @@ class Tau2Session:
         name, arguments = call
         tool = self._toolset.by_name.get(name) if isinstance(name, str) else None
         if tool is None:
-            return _error(f"Tool '{str(name)[:_LONGEST_NAME]}' not found.")
+            return refusal(f"Tool '{str(name)[:_LONGEST_NAME]}' not found.")
         if tool.kind == "write":
             return self._write(tool, arguments)
         if self._live is not None:
@@ -142,16 +142,10 @@ class Tau2Session:
     def _run(self, tool: Tool, arguments: dict[str, Any], environment: Any) -> ToolResult:
         wrong = problem(arguments, tool.schema)
         if wrong:
-            return _error(wrong)
+            return refusal(wrong)
         try:
             result = tool.run(environment, **arguments)
             environment.sync_tools()
             return ToolResult(environment.to_json_str(result))
         except Exception as error:  # a tool refuses by raising, and may raise anything
-            return _error(str(error))
-
-
-def _error(message: str) -> ToolResult:
-    # The message may quote what the agent sent, which need not be encodable.
-    text = message[:_LONGEST_ERROR].encode("utf-8", "backslashreplace").decode()
-    return ToolResult(f"Error: {text}", is_error=True)
+            return refusal(str(error))
