@@ -7,7 +7,7 @@ from math import isfinite, nan
 
 from bench2robust.evaluation.compare import Comparison
 from bench2robust.evaluation.statistics import Contrast, Effect
-from bench2robust.evaluation.table import Table, number, points
+from bench2robust.evaluation.table import Table, number, points, probability
 
 __all__ = ["comparison_tables"]
 
@@ -65,7 +65,7 @@ def _counts(contrast: Contrast) -> Iterator[str]:
     yield from (str(contrast.effect.tasks), str(pairs))
     for share in (contrast.first / pairs, contrast.second / pairs, contrast.rescue_rate):
         yield number(100 * share)
-    yield from (f"{contrast.wins}/{contrast.losses}", _p(contrast.p_mcnemar))
+    yield from (f"{contrast.wins}/{contrast.losses}", probability(contrast.p_mcnemar))
 
 
 def _differences(comparison: Comparison) -> Table:
@@ -76,7 +76,7 @@ def _differences(comparison: Comparison) -> Table:
 def _effect(effect: Effect, corrected: float) -> Iterator[str]:
     low, high = effect.interval
     yield from (points(effect.difference), f"[{points(low)}, {points(high)}]")
-    yield from (_p(effect.p_value), _p(corrected))
+    yield from (probability(effect.p_value), probability(corrected))
     # Without spread there is nothing to plan with.
     known = effect.spread and isfinite(effect.detectable)
     yield number(100 * effect.detectable if known else nan)
@@ -113,7 +113,3 @@ def _lost(comparison: Comparison) -> Table:
         "infrastructure lost gone against B, and had every one gone for it."
     )
     return Table("lost", "Pairs set aside", names, rows, note)
-
-
-def _p(value: float) -> str:
-    return "<.0001" if value < 0.0001 else number(value, 4)

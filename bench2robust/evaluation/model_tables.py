@@ -13,7 +13,7 @@ from bench2robust.evaluation.pairing import read_arm
 from bench2robust.evaluation.record import EpisodeRecord, simulator_flags
 from bench2robust.evaluation.request_log import request_totals
 from bench2robust.evaluation.statistics import Pair, paired_contrast
-from bench2robust.evaluation.table import Table, counted, number, percent
+from bench2robust.evaluation.table import Table, counted, number, percent, probability
 from bench2robust.users import FLAGS
 
 __all__ = ["model_tables", "without_flagged"]
@@ -133,7 +133,7 @@ def _paired(agent: str, first: str, second: str, a: Records, b: Records) -> list
                 number(100 * c.second / count),
                 f"{100 * c.effect.difference:+.1f}",
                 f"[{100 * low:+.1f}, {100 * high:+.1f}]",
-                number(c.effect.p_value, 4),
+                probability(c.effect.p_value),
                 number(100 * same / count),
             )
         )

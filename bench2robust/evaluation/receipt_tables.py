@@ -14,7 +14,7 @@ from bench2robust.evaluation import metrics
 from bench2robust.evaluation.arms import monitor_of
 from bench2robust.evaluation.record import AfterReceipt, EpisodeRecord, ReceiptRow, SilentRow
 from bench2robust.evaluation.statistics import Contrast, Pair, clopper_pearson, paired_contrast
-from bench2robust.evaluation.table import NOTHING, Table, number
+from bench2robust.evaluation.table import NOTHING, Table, number, probability
 from bench2robust.evaluation.violation_kinds import EXPRESSIBLE, KINDS
 
 __all__ = ["monitor_tables"]
@@ -109,15 +109,11 @@ def _figures(contrast: Contrast) -> tuple[str, ...]:
         f"{100 * effect.difference:+.1f}",
         f"[{100 * low:+.1f}, {100 * high:+.1f}]",
         f"{contrast.wins}/{contrast.losses}",
-        _p(contrast.p_mcnemar),
-        _p(effect.p_value),
+        probability(contrast.p_mcnemar),
+        probability(effect.p_value),
         number(100 * contrast.rescue_rate),
         number(100 * contrast.harm_rate),
     )
-
-
-def _p(value: float) -> str:
-    return "<.00001" if value < 0.00001 else number(value, 5 if value < 0.01 else 3)
 
 
 def _flagged(records: Records) -> list[ReceiptRow]:

@@ -10,7 +10,7 @@ from math import isnan
 
 from bench2robust.evaluation.metrics import Rate, Spread
 
-__all__ = ["RUN_TABLES", "Table", "counted", "number", "percent", "points", "spread"]
+__all__ = ["RUN_TABLES", "Table", "counted", "number", "percent", "points", "probability", "spread"]
 
 NOTHING = "—"
 """Stands where nothing was counted."""
@@ -112,3 +112,8 @@ def number(value: float, digits: int = 1) -> str:
 def points(difference: float) -> str:
     """Return ``-4.6``, the difference of two shares in percentage points, with its sign."""
     return NOTHING if isnan(difference) else f"{100 * difference:+.1f}"
+
+
+def probability(value: float) -> str:
+    """Return ``0.0123``, or ``<.0001`` for what four digits cannot show."""
+    return "<.0001" if value < 0.0001 else number(value, 4)

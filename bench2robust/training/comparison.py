@@ -9,7 +9,7 @@ from bench2robust.evaluation.metrics import Rate, rate
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import Pair, paired_contrast, wilson
 from bench2robust.evaluation.store import read_records
-from bench2robust.evaluation.table import NOTHING, Table
+from bench2robust.evaluation.table import NOTHING, Table, probability
 from bench2robust.training.examine import MODES, faced, passed, premature
 
 __all__ = [
@@ -124,8 +124,8 @@ def _gain(records: Records, before: str, after: str, mode: str) -> tuple[str, ..
     if not pairs:
         return (mode, "0", *[NOTHING] * 4)
     effect = paired_contrast(sorted(pairs)).effect
-    figures = (effect.difference, *effect.interval, effect.p_value)
-    return (mode, str(effect.tasks), *(f"{figure:.3f}" for figure in figures))
+    figures = (effect.difference, *effect.interval)
+    return (mode, str(effect.tasks), *(f"{f:.3f}" for f in figures), probability(effect.p_value))
 
 
 def _by_task(

@@ -15,7 +15,7 @@ from bench2robust.evaluation.metrics import Spread, over_seeds
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.statistics import cluster_effect
-from bench2robust.evaluation.table import NOTHING, Table, spread
+from bench2robust.evaluation.table import NOTHING, Table, probability, spread
 from bench2robust.training.comparison import final_records
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.examine import MODES, faced, passed, premature
@@ -177,8 +177,8 @@ def _difference(
     if not by_task:
         return ("0", *[NOTHING] * 4)
     effect = cluster_effect([sum(d) for d in by_task.values()], [len(d) for d in by_task.values()])
-    figures = (effect.difference, *effect.interval, effect.p_value)
-    return (str(effect.pairs), *(f"{figure:.3f}" for figure in figures))
+    figures = (effect.difference, *effect.interval)
+    return (str(effect.pairs), *(f"{f:.3f}" for f in figures), probability(effect.p_value))
 
 
 def _outcomes(records: Sequence[EpisodeRecord], mode: str) -> dict[str, bool]:

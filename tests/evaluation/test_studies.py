@@ -55,7 +55,7 @@ def test_the_factorial_on_tau_bench(tau1_retail: Path, tmp_path: Path) -> None:
     wins, losses = map(int, rows["scripted:receipt", "inject@status"][9].split("/"))
     assert wins >= 15  # the fault blocks the baseline there
     assert losses == 0
-    assert rows["scripted:receipt", "inject@status"][10] == "<.00001"
+    assert rows["scripted:receipt", "inject@status"][10] == "<.0001"
     for row in rows.values():
         assert row[13] not in ("", None)  # harms are told, clean advisory included
     made: dict[tuple[str, str, int], set[str]] = {}

@@ -49,20 +49,20 @@ class Heard:
     """What a client was asked and told by its server, beside the answers to its own requests."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.asked: set[str] = set()  # how often depends on timers of the server
         self.told: set[str] = set()
 
     async def sample(self, context: Any, params: Any) -> types.CreateMessageResult:
-        self.asked.append("sampling")
+        self.asked.add("sampling")
         said = types.TextContent(type="text", text="hi")
         return types.CreateMessageResult(role="assistant", content=said, model="m")
 
     async def elicit(self, context: Any, params: Any) -> types.ElicitResult:
-        self.asked.append("elicitation")
+        self.asked.add("elicitation")
         return types.ElicitResult(action="accept", content={"name": "x", "sure": True})
 
     async def roots(self, context: Any) -> types.ListRootsResult:
-        self.asked.append("roots")
+        self.asked.add("roots")
         return types.ListRootsResult(roots=[types.Root(uri="file:///tmp")])
 
     async def tell(self, message: Any) -> None:
