@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.files import field, read_json, read_text
+from bench2robust.domains.files import field, read_json, read_prose
 from bench2robust.domains.retail.alternatives import ALTERNATIVES
 from bench2robust.domains.retail.data import RetailData
 from bench2robust.domains.retail.fallbacks import CLASSES
@@ -34,7 +34,7 @@ _TABLES = ("products", "users", "orders")
 def _open(package: Package, folder: Path) -> Opened:
     raw = read_json(folder / "db.json")
     database, digest = read_database(package.models.RetailDB, raw, folder / "db.json")
-    return Opened((database, None), raw, read_text(folder / "policy.md"), digest)
+    return Opened((database, None), raw, read_prose(folder / "policy.md"), digest)
 
 
 def _build(package: Package, database: Any, _: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.files import read_json, read_text
+from bench2robust.domains.files import read_json, read_prose
 from bench2robust.domains.tau2.airline.alternatives import alternatives
 from bench2robust.domains.tau2.airline.fallbacks import CLASSES
 from bench2robust.domains.tau2.airline.fields import FIELDS
@@ -22,7 +22,7 @@ __all__ = ["AIRLINE"]
 def _open(package: Package, folder: Path) -> Opened:
     raw = read_json(folder / "db.json")
     database, digest = read_database(package.models.FlightDB, raw, folder / "db.json")
-    return Opened((database, None), raw, read_text(folder / "policy.md"), digest)
+    return Opened((database, None), raw, read_prose(folder / "policy.md"), digest)
 
 
 def _build(package: Package, database: Any, _: Any) -> Any:
