@@ -10,7 +10,7 @@ import orjson
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError, shown
 
-__all__ = ["field", "items", "no_folder", "read_json", "read_prose", "read_text"]
+__all__ = ["checkout", "field", "items", "no_folder", "read_json", "read_prose", "read_text"]
 
 _WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "text"}
 
@@ -19,6 +19,19 @@ def no_folder(path: Path) -> DataError:
     """Return the error for a data folder that is none."""
     why = "is a file: give the folder that holds it" if path.exists() else "does not exist"
     return DataError(f"data folder {shown(str(path))} {why}")
+
+
+def checkout(domain: str, data: str | None) -> Path:
+    """Return the folder that ``data`` names, for a domain that comes without data.
+
+    Raises:
+        DataError: none is named, or there is no such folder.
+    """
+    if data is None:
+        raise DataError(f"{domain} ships no data: give a checkout of it with --data PATH")
+    if not (root := Path(data)).is_dir():
+        raise no_folder(root)
+    return root
 
 
 def read_text(file: Path) -> str:

@@ -303,7 +303,8 @@ def _monitor(
 ) -> OutcomeMonitor | None:
     if watch is None:
         if arm != ARM:
-            raise UsageError(f"arm {shown(arm)}: there is nothing to check without a contract.")
+            raise UsageError(f"arm {shown(arm)}: there is nothing to check without a contract: "
+                             "give contract, or leave arm out.")  # fmt: skip
         return None
     if arm in ARMS and ARMS[arm].verifies:
         raise UsageError(f"arm {arm!r} calls tools itself, which a seam cannot: choose another.")
