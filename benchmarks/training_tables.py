@@ -2,7 +2,7 @@
 
     python benchmarks/training_tables.py --demo runs/demo-0 runs/demo-1 runs/demo-2
     python benchmarks/training_tables.py --study configs/study/cpu_demo.yaml
-    python benchmarks/training_tables.py --kinds runs/kinds
+    python benchmarks/training_tables.py --kinds runs/study/fewer_types-*
 
 Each table stands in the page between ``<!-- NAME -->`` and ``<!-- /NAME -->``; those that are not
 asked for stay as they are.
@@ -52,8 +52,15 @@ def demo_tables(runs: Sequence[Path]) -> list[Table]:
     ]
 
 
-def kinds_tables(run: Path) -> list[Table]:
-    """Return what the policies of a run do by type of fault; some types training left out."""
+def kinds_tables(runs: Sequence[Path]) -> list[Table]:
+    """Return what the policies do by type of fault in runs whose training left some types out."""
+    by_seed = {str(read_manifest(run)["config"]["seed"]): _by_kind(run) for run in runs}
+    first = next(iter(by_seed.values()))
+    rows = tuple((seed, *row) for seed, table in by_seed.items() for row in table.rows)
+    return [Table("kinds", first.title, ("seed", *first.columns), rows, first.note)]
+
+
+def _by_kind(run: Path) -> Table:
     config = read_manifest(run)["config"]
     given = "episodes.faults.probabilities."
     drawn = {
@@ -63,7 +70,7 @@ def kinds_tables(run: Path) -> list[Table]:
     }
     trained = drawn.union(PERSISTENT)  # what a blocked tool answers with
     records = list(read_records(run / EXAMINATION, dialogue=False))
-    return [kinds_table(records, _stages(records), trained)]
+    return kinds_table(records, _stages(records), trained)
 
 
 def _stages(records: Sequence[EpisodeRecord]) -> list[str]:
@@ -88,7 +95,9 @@ def main() -> None:
     """Write the tables that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--demo", nargs="+", type=Path, help="run folders of the demo, one a seed")
-    parser.add_argument("--kinds", type=Path, help="a run examined on types that it had not seen")
+    parser.add_argument(
+        "--kinds", nargs="+", type=Path, help="runs examined on types that they had not seen"
+    )
     parser.add_argument("--study", type=Path, help="the configuration of a study")
     asked = parser.parse_args()
     if asked.demo:

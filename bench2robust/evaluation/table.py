@@ -65,7 +65,7 @@ class Table:
     def numeric(self) -> tuple[bool, ...]:
         """For each column, whether every cell is a figure: such columns are set right."""
         return tuple(
-            all(row[i] == NOTHING or row[i].lstrip("+-")[:1].isdecimal() for row in self.rows)
+            all(row[i] == NOTHING or row[i].lstrip("+-<.")[:1].isdecimal() for row in self.rows)
             for i in range(len(self.columns))
         )
 
