@@ -66,7 +66,11 @@ def _profiles() -> Table:
         for p in profiles
     )
     columns = ("Profile", "P(clean)", "Budget B", "K_max", "P(ν)")
-    note = "bench2robust faults NAME shows what each does; --set faults.clean=0.8 changes one."
+    note = (
+        "B: the most faults an episode; K_max: the most in a row on one tool; P(ν): how likely a "
+        "call meets each. bench2robust faults NAME shows what each does; --set faults.clean=0.8 "
+        "of eval changes one."
+    )
     return Table("profiles", "Fault profiles", columns, rows, note)
 
 

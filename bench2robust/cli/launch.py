@@ -6,9 +6,9 @@ from typing import Annotated, get_args
 
 import typer
 
-from bench2robust.cli.options import OutOption, SetOption
+from bench2robust.cli.options import OutOption
 from bench2robust.cli.show import print_error, print_tables
-from bench2robust.cli.train import ConfigOption, read_settings
+from bench2robust.cli.train import ConfigOption, SetOption, read_settings
 from bench2robust.core.errors import UnknownNameError
 from bench2robust.training.dryrun import plan_run
 from bench2robust.training.launch.submitting import Backend, render, submit

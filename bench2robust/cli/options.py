@@ -53,7 +53,7 @@ S2ClassesOption: TypeAlias = Annotated[
     str | None, typer.Option(help="S2 blocks `one` class or `all`. [default: one]")
 ]
 SeedsOption: TypeAlias = Annotated[
-    str | None, typer.Option(help="N for 0 … N-1, or a list such as 0,42.")
+    str | None, typer.Option(help="N for 0 … N-1, or a list such as 0,42. [default: 5]")
 ]
 SetOption: TypeAlias = Annotated[
     list[str] | None,
@@ -64,7 +64,11 @@ SideOption: TypeAlias = Annotated[
     typer.Option(help="The side that S2 blocks: random, primary, alternative, first_called."),
 ]
 TasksOption: TypeAlias = Annotated[
-    str | None, typer.Option(help="test, train, all, N of them, or ids such as a,b or 5,")
+    str | None,
+    typer.Option(
+        help="test, train, all; 50 or train:50 for so many, spread evenly; ids such as a,b (one "
+        "that is a number: 5,). [default: test]"
+    ),
 ]
 
 

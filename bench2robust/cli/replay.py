@@ -77,8 +77,8 @@ def replay(
 
     * `bench2robust replay runs/demo 17`
     * `bench2robust replay runs/demo scripted:retry/inject/general_0007/0`
-    * `bench2robust replay runs/demo 17 --from 4 --with 'get_user_details({"user_id": "u_1"})'`
-    * `bench2robust replay runs/demo 17 --from 4 --then reference`
+    * `bench2robust replay runs/demo 8041 --from 4 --with 'get_user_details({"user_id": "u_1"})'`
+    * `bench2robust replay runs/demo 8041 --from 4 --then reference`
     """
     record = find_episode(run, episode)
     past = PastRun(run)

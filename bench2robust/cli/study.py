@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bench2robust.cli.options import OutOption, SetOption
+from bench2robust.cli.options import DryRunOption, OutOption
 from bench2robust.cli.show import print_error, print_tables
-from bench2robust.cli.train import ConfigOption
 from bench2robust.training.preemption import REQUEUE, PreemptedError
 
 __all__ = ["study"]
 
 
 def study(
-    config: ConfigOption,
-    set_: SetOption = None,
+    config: Annotated[
+        Path,
+        typer.Option("--config", help="A YAML file with a study, such as those of configs/study."),
+    ],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting of the study, such as seeds=[0]; may be repeated."),
+    ] = None,
     out: OutOption = None,
+    dry_run: DryRunOption = False,
     tables: Annotated[
         bool, typer.Option("--tables", help="Train nothing: compare the runs that are finished.")
     ] = False,
@@ -28,17 +35,21 @@ def study(
 
     For example:
 
-    * `bench2robust study --config configs/study/cpu_demo.yaml`
+    * `bench2robust study --config configs/study/cpu_demo.yaml --dry-run`
     * `bench2robust study --config configs/study/cpu_demo.yaml --set seeds=[0]`
     * `bench2robust study --config configs/study/cpu_demo.yaml --tables`
     """
-    from bench2robust.training import run  # needs torch: only here
-    from bench2robust.training.study import compare_arms, load_study, run_study
+    from bench2robust.training.study import compare_arms, list_runs, load_study, run_study
 
     made = load_study(config, [*(set_ or ()), *([f"out={out}"] if out else ())])
+    if dry_run:
+        print_tables([list_runs(made)])
+        return
     if tables:
         print_tables(compare_arms(made))
         return
+    from bench2robust.training import run  # needs torch: only here
+
     try:
         result = run_study(made, run)
     except KeyboardInterrupt:

@@ -9,18 +9,22 @@ from typing import Annotated
 
 import typer
 
-from bench2robust.cli.options import OutOption, SetOption
+from bench2robust.cli.options import OutOption
 from bench2robust.cli.show import print_error, print_tables
 from bench2robust.training.config import TrainSettings, load_settings
 from bench2robust.training.dryrun import plan_run
 from bench2robust.training.preemption import REQUEUE, PreemptedError
 from bench2robust.training.targets import read_targets
 
-__all__ = ["ConfigOption", "read_settings", "train"]
+__all__ = ["ConfigOption", "SetOption", "read_settings", "train"]
 
 ConfigOption = Annotated[
     Path,
     typer.Option("--config", help="A YAML file with settings, such as those of configs/train."),
+]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any setting, such as seed=1 or optim.steps=40; may be repeated."),
 ]
 
 

@@ -10,7 +10,7 @@ import orjson
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError, shown
 
-__all__ = ["checkout", "field", "items", "no_folder", "read_json", "read_text"]
+__all__ = ["checkout", "field", "items", "no_folder", "read_json", "read_prose", "read_text"]
 
 _WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "text"}
 
@@ -42,6 +42,14 @@ def read_text(file: Path) -> str:
         raise DataError(f"{file.parent} has no {file.name}: copy it there") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from None
+
+
+def read_prose(file: Path) -> str:
+    """Return a text file that an agent is to read. Raises ``DataError`` if it says nothing."""
+    text = read_text(file)
+    if not text.strip():
+        raise DataError(f"{file} is empty: agents are told their rules from it, so copy it again")
+    return text
 
 
 def read_json(file: Path) -> Json:

@@ -126,7 +126,10 @@ def _of_agent(folder: Path, agent: str | None) -> tuple[str, list[EpisodeRecord]
     if not names:
         raise UsageError(f"{folder} holds no episode: nothing to compare.")
     if agent is None and len(names) != 1:
-        raise UsageError(f"{folder} holds the agents {', '.join(names)}: name one.")
+        raise UsageError(
+            f"{folder} holds the agents {', '.join(names)}: name one, with --agent-a of the first "
+            "run and --agent-b of the second."
+        )
     if agent is not None and agent not in names:
         raise UnknownNameError(f"agent of {folder}", agent, names)
     agent = agent or names[0]

@@ -26,10 +26,10 @@ from bench2robust.injectors.machine import FaultPlan
 from bench2robust.monitors.recovery import Substitutes
 from bench2robust.seams.recording import Row
 
-__all__ = ["MonitorName", "episode_record"]
+__all__ = ["UNJUDGED", "MonitorName", "episode_record"]
 
 _NO_RESULT = "[no result: the call was given up, or its tool broke down]"
-_UNJUDGED = "recorded at a seam, where nobody says whether the task succeeded"
+UNJUDGED = "recorded at a seam, where nobody says whether the task succeeded"
 _MODE = "seam"
 
 
@@ -86,7 +86,7 @@ def episode_record(
 
 def _judge(record: EpisodeRecord, success: bool | None) -> None:
     if success is None:
-        record["status"], record["reason"] = "not_applicable", _UNJUDGED
+        record["status"], record["reason"] = "not_applicable", UNJUDGED
         return
     record["status"] = "ok"
     record["success"] = record["state"] = record["communicated"] = success

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeAlias
 
+from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.monitors.checker import Checker
 from bench2robust.monitors.contract import Contract, Invariant, load_contract
@@ -29,11 +30,14 @@ class Watch:
         source: what results have to keep.
 
     Raises:
+        UnknownNameError: a text is neither ``declared`` nor a file.
         DataError: a contract file cannot be read, or says what cannot be checked.
     """
 
     def __init__(self, source: ContractSource) -> None:
         self._declared: dict[str, tuple[Invariant, ...]] | None = {} if source == DECLARED else None
+        if isinstance(source, str) and source != DECLARED and not Path(source).exists():
+            raise UnknownNameError("contract (or path of a .json file)", source, (DECLARED,))
         fixed = Contract({}) if source == DECLARED else source
         fixed = fixed if isinstance(fixed, Contract) else load_contract(fixed)
         self._checker = Checker(fixed)

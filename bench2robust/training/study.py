@@ -20,7 +20,7 @@ from bench2robust.training.comparison import final_records
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.examine import MODES, faced, passed, premature
 
-__all__ = ["Study", "StudyResult", "compare_arms", "load_study", "run_study"]
+__all__ = ["Study", "StudyResult", "compare_arms", "list_runs", "load_study", "run_study"]
 
 Train = Callable[[TrainSettings], object]
 
@@ -76,6 +76,27 @@ def load_study(file: Path, settings: Sequence[str] = ()) -> Study:
     return Study.read(merge_settings(load_yaml(file), settings))
 
 
+def list_runs(study: Study) -> Table:
+    """Return every run of a study in its order, with its folder and how far it is."""
+    rows = tuple(
+        (arm, str(seed), str(settings.folder), _state(settings.folder))
+        for arm, seed, settings in study.runs()
+    )
+    done = sum(row[-1] == "finished" for row in rows)
+    note = f"{done} of {len(rows)} finished; compared with: {study.reference}."
+    return Table("study_runs", "Runs of the study", ("arm", "seed", "folder", "state"), rows, note)
+
+
+def _state(folder: Path) -> str:
+    if _finished(folder):
+        return "finished"
+    return "begun" if folder.exists() else "to do"
+
+
+def _finished(folder: Path) -> bool:
+    return (folder / "table.md").exists()  # the last thing that a run writes
+
+
 def run_study(study: Study, train: Train) -> StudyResult:
     """Train what is not trained yet, and compare what all arms came to.
 
@@ -104,7 +125,7 @@ def compare_arms(study: Study) -> tuple[Table, ...]:
     found: dict[str, dict[int, Sequence[EpisodeRecord]]] = {arm: {} for arm in study.arms}
     missing: dict[str, list[str]] = {}
     for arm, seed, settings in study.runs():
-        if (settings.folder / "table.md").exists():  # the last thing that a run writes
+        if _finished(settings.folder):
             found[arm][seed] = final_records(settings.folder)
         else:
             missing.setdefault(arm, []).append(str(seed))

@@ -44,6 +44,16 @@ def test_what_cannot_work_ends_with_code_2(cli: Any, settings: list[str], words:
         assert words in done.err
 
 
+def test_a_dry_run_of_a_study_lists_its_runs(cli: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(CONFIGS.parents[1])  # a study names its base from where it is called
+    done = cli(
+        "study", "--config", "configs/study/cpu_demo.yaml", "--set", "seeds=[9]", "--dry-run"
+    )
+    assert done.code == 0
+    assert "| ours | 9 | runs/" in done.out and "ours-9 | to do |" in done.out
+    assert "0 of " in done.out and "compared with: ours." in done.out
+
+
 def test_a_launch_prints_the_script_and_nothing_else(cli: Any, tmp_path: Path) -> None:
     done = cli("launch", "--config", PAPER, "--dry-run", "--set", "hardware.nodes=4")
     assert done.code == 0

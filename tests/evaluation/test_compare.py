@@ -238,7 +238,7 @@ def test_agents_of_one_run(tmp_path: Path) -> None:
     records = [record(t, a == "y", agent=a) for a in ("x", "y") for t in ("t0", "t1")]
     run = save(tmp_path / "run", records)
     assert compare_runs(run, run, ("x", "y")).modes[0].contrast.wins == 2
-    with pytest.raises(UsageError, match="holds the agents x, y: name one"):
+    with pytest.raises(UsageError, match="holds the agents x, y: name one, with --agent-a"):
         compare_runs(run, run, ("x", None))
     with pytest.raises(UnknownNameError, match=r"agent of .*'z'"):
         compare_runs(run, run, ("x", "z"))

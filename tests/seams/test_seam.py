@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.injectors import FaultInjector, FaultPlan, load_profile
 from bench2robust.monitors.checker import Checker
@@ -107,6 +107,11 @@ def test_a_receipt_comes_as_text_and_as_an_object() -> None:
 def test_an_arm_that_calls_tools_itself_is_refused() -> None:
     with pytest.raises(UsageError, match="always_verify"):
         Seam(TOOLS, contract="declared", arm="always_verify")
+
+
+def test_a_contract_that_is_neither_declared_nor_a_file_is_told() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'declared'"):
+        Seam(TOOLS, contract="declard")
 
 
 def test_a_loop_gets_a_word_and_the_cap_ends_it() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.store import Store
-from bench2robust.training.study import compare_arms, load_study, run_study
+from bench2robust.training.study import compare_arms, list_runs, load_study, run_study
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "study"
 
@@ -57,6 +57,8 @@ def test_the_tables_compare_arms_on_the_cells_that_both_met(
                 store.append(record, 0.0)
         (home.parent / "table.md").write_text("")
 
+    listed = list_runs(study)
+    assert {row[-1] for row in listed.rows} == {"to do"} and listed.note.startswith("0 of 18 ")
     shares, differences = run_study(study, train).tables
     by_arm = {row[0]: row[1] for row in shares.rows}
     assert by_arm["ours"] == "100.0 ± 0.0"
@@ -67,7 +69,10 @@ def test_the_tables_compare_arms_on_the_cells_that_both_met(
     assert differences.markdown() in (Path(study.out) / "table.md").read_text()
     assert {r[1]: r[-3:] for r in shares.rows if r[0] == "ours"} == {"100.0 ± 0.0": ("—", "—", "2")}
 
+    assert {row[-1] for row in list_runs(study).rows} == {"finished"}
+
     (Path(study.out) / "split-1" / "table.md").unlink()
+    assert ("split", "1", f"{study.out}/split-1", "begun") in list_runs(study).rows
     shares, differences = compare_arms(study)
     assert next(r for r in shares.rows if r[0] == "split")[-1] == "1"
     assert next(r for r in differences.rows if r[:2] == ("split", "clean"))[2] == "6"

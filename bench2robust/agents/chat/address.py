@@ -50,8 +50,9 @@ class Address:
         key = environ.get(name, "").strip() if name else ""
         if name and not key:
             raise UsageError(
-                f"The key for {url} is missing: set the environment variable {name}, or name "
-                "another one with api_key_env."
+                f"The key for {url} is missing: set the environment variable {name}, name another "
+                "variable with api_key_env (--api-key-env), or another endpoint with base_url "
+                "(--base-url)."
             )
         if not (key.isascii() and key.isprintable()):
             raise UsageError(f"The environment variable {name} does not hold a key: it has "

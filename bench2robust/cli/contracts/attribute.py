@@ -73,7 +73,7 @@ def attribute(
 
     * `bench2robust contracts attribute calls.jsonl -c contract.json --golden golden/`
     * `bench2robust contracts attribute runs/demo --contract contract.json`
-    * `bench2robust contracts attribute runs/demo --episode 17`
+    * `bench2robust contracts attribute runs/demo --episode 8041`
     """
     known = load_contract(contract) if contract else Contract({})
     how = reading(field, skip_bad)

@@ -43,6 +43,7 @@ def mine(
         int,
         typer.Option(
             "--cross-fit",
+            show_default=False,
             help="Write K further contracts, each from the groups outside one of K folds, as "
             "OUT.fold0.json and so on. [default: none]",
         ),

@@ -154,8 +154,8 @@ def _verdict(made: Firings, alarms: Sequence[Alarms], compared: Sequence[Compari
     if not drifting and all(c.diagnosis not in _GRAVE for c in compared):
         return f"Nothing drifts in {made.checked.total():,} results."
     changed = [f"{c.place[0]}: {c.diagnosis}" for c in compared if c.diagnosis in _GRAVE]
-    told = f" {'; '.join(dict.fromkeys(changed))}." if changed else ""
-    return f"{drifting} invariants fire more than they should in a row of windows.{told}"
+    windows = [f"invariants that fire too often in two windows in a row: {drifting}"]
+    return f"{'; '.join(dict.fromkeys([*changed, *(windows if drifting else ())]))}."
 
 
 def _drift_values(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.files import read_json, read_text
+from bench2robust.domains.files import read_json, read_prose
 from bench2robust.domains.tau2.kit import Opened
 from bench2robust.domains.tau2.opening import read_database
 from bench2robust.domains.tau2.package import Package
@@ -24,7 +24,7 @@ def open_json(model: str, package: Package, folder: Path) -> Opened:
     """
     raw = read_json(folder / "db.json")
     database, digest = read_database(getattr(package.models, model), raw, folder / "db.json")
-    return Opened((database, None), raw, read_text(folder / "policy.md"), digest)
+    return Opened((database, None), raw, read_prose(folder / "policy.md"), digest)
 
 
 def build_agents(name: str, tools: str, package: Package, database: Any, _: Any) -> Any:
