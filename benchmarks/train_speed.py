@@ -7,9 +7,9 @@ the same dialogue. See README.md beside this file.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -162,6 +162,9 @@ class _GeneratedError(Exception):
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", nargs="*", type=Path, help="run folders of trainings")
+    shares = [own_share(run) for run in parser.parse_args().runs]
     words = make_tokenizer()
     model = make_model(words)
     rates: dict[str, list[float]] = {"our driver": [], "environment_factory": []}
@@ -182,11 +185,20 @@ def main() -> None:
         )
     console = Console()
     console.print(table)
-    for run in sys.argv[1:]:
-        rows = [json.loads(line) for line in (Path(run) / "metrics.jsonl").read_text().splitlines()]
-        own = sum(row["time/own"] for row in rows)
-        whole = sum(row["step_time"] * 2 for row in rows)
-        console.print(f"{run}: outside model calls {own / whole:.1%} of a training step")
+    for line in shares:
+        console.print(line)
+
+
+def own_share(run: Path) -> str:
+    """Say which part of a training's steps passed outside model calls."""
+    try:
+        lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise SystemExit(f"{run} is no run folder of a training: {error}") from None
+    rows = [json.loads(line) for line in lines]
+    own = sum(row["time/own"] for row in rows)
+    whole = sum(row["step_time"] * 2 for row in rows)  # a step is one of an iteration's two updates
+    return f"{run}: outside model calls {own / whole:.1%} of a training step"
 
 
 if __name__ == "__main__":

@@ -85,7 +85,13 @@ def show(
     """
     found = load(memory)
     if run is not None:
-        print_tables(calibration_tables(found, _records([run], None), _domain([run])))
+        domain = _domain([run])
+        if found.domain != domain.name:
+            raise UsageError(
+                f"--run {run} is of the domain {domain.name}, and the memory of {found.domain}, "
+                "whose tools are others: give a run of that."
+            )
+        print_tables(calibration_tables(found, _records([run], None), domain))
     elif counts:
         print_tables(posterior_tables(found))
     else:

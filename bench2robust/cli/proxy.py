@@ -106,7 +106,10 @@ def proxy(
 def _session(options: SeamOptions, status: Status) -> Session:
     start = monotonic()
     timed: SeamOptions = {**options, "clock": lambda: monotonic() - start}
-    return Session(Seam(**timed), status.add, status.warn)
+    seam = Seam(**timed)
+    for text in seam.leftovers:
+        status.warn(text)
+    return Session(seam, status.add, status.warn)
 
 
 def _relay(command: list[str], options: SeamOptions | None, status: Status) -> int:

@@ -56,10 +56,10 @@ class UnknownNameError(UsageError):
         super().__init__(f"Unknown {what} {shown(name)}. {hint}Known: {listed or 'none'}.")
 
 
-def nearest(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """Return up to ``limit`` of the ``known`` names most like ``name``, best first."""
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return up to three of the ``known`` names most like ``name``, best first."""
     by_lower = {k.lower(): k for k in known}
-    matches = difflib.get_close_matches(name[:200].lower(), by_lower, n=limit, cutoff=0.5)
+    matches = difflib.get_close_matches(name[:200].lower(), by_lower, n=3, cutoff=0.5)
     return [by_lower[m] for m in matches]
 
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.core.types import Scenario
 from bench2robust.core.yaml_files import parse_yaml
-from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.settings import MOST, Settings, check_keys
 from bench2robust.injectors.scenarios import draw_scenario
 
 __all__ = [
@@ -103,9 +103,8 @@ class Ramp(Settings):
 
 def _checked(settings: type[Settings], what: str) -> BeforeValidator:
     def check(value: Any) -> Any:
-        for key in value if isinstance(value, dict) else ():
-            if key not in settings.model_fields:
-                raise UnknownNameError(f"setting of {what}", key, settings.model_fields)
+        if isinstance(value, dict):
+            check_keys(settings, value, f"setting of {what}")
         return value
 
     return BeforeValidator(check)
@@ -135,14 +134,6 @@ class Phase(Settings):
     stop: Annotated[Stop | None, _checked(Stop, "stop")] = None
 
 
-def _phases(value: Any) -> Any:
-    for phase in value if isinstance(value, (list, tuple)) else ():
-        for key in phase if isinstance(phase, dict) else ():
-            if key not in Phase.model_fields:
-                raise UnknownNameError("setting of a phase", key, Phase.model_fields)
-    return value
-
-
 class Curriculum(Settings):
     """Phases in order.
 
@@ -155,7 +146,7 @@ class Curriculum(Settings):
     name: str = "custom"
     pool_iterations: int = Field(default=3, ge=1, le=MOST)
     pool_episodes: int = Field(default=64, ge=1, le=MOST)
-    phases: Annotated[tuple[Phase, ...], BeforeValidator(_phases)] = Field(min_length=1)
+    phases: tuple[Annotated[Phase, _checked(Phase, "a phase")], ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _check(self) -> Curriculum:

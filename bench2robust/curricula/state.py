@@ -174,7 +174,9 @@ class PhaseState:
         try:
             identity, rows = values["curriculum"], list(values["history"])
         except (KeyError, TypeError):
-            raise DataError("The checkpoint holds no state of a curriculum.") from None
+            raise DataError(
+                "The checkpoint holds no state of a curriculum: start the run in another folder."
+            ) from None
         if identity != _identity(curriculum):
             raise UsageError(
                 f"The checkpoint is of another curriculum than {curriculum.name!r}: resume with "

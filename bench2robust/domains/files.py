@@ -10,7 +10,7 @@ import orjson
 from bench2robust.core.canonical import Json
 from bench2robust.core.errors import DataError, shown
 
-__all__ = ["field", "items", "no_folder", "read_json", "read_text"]
+__all__ = ["checkout", "field", "items", "no_folder", "read_json", "read_prose", "read_text"]
 
 _WORDS: dict[type, str] = {dict: "an object", list: "a list", str: "text"}
 
@@ -21,6 +21,19 @@ def no_folder(path: Path) -> DataError:
     return DataError(f"data folder {shown(str(path))} {why}")
 
 
+def checkout(domain: str, data: str | None) -> Path:
+    """Return the folder that ``data`` names, for a domain that comes without data.
+
+    Raises:
+        DataError: none is named, or there is no such folder.
+    """
+    if data is None:
+        raise DataError(f"{domain} ships no data: give a checkout of it with --data PATH")
+    if not (root := Path(data)).is_dir():
+        raise no_folder(root)
+    return root
+
+
 def read_text(file: Path) -> str:
     """Return a text file. Raises ``DataError`` if it cannot be read."""
     try:
@@ -29,6 +42,14 @@ def read_text(file: Path) -> str:
         raise DataError(f"{file.parent} has no {file.name}: copy it there") from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{file} cannot be read: {error}") from None
+
+
+def read_prose(file: Path) -> str:
+    """Return a text file that an agent is to read. Raises ``DataError`` if it says nothing."""
+    text = read_text(file)
+    if not text.strip():
+        raise DataError(f"{file} is empty: agents are told their rules from it, so copy it again")
+    return text
 
 
 def read_json(file: Path) -> Json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import orjson
@@ -23,12 +24,13 @@ from bench2robust.domains.verdict import (
     rules_kept,
 )
 
-__all__ = ["Suite"]
+__all__ = ["Gold", "Suite"]
 
 
-class _Gold(NamedTuple):
+class Gold(NamedTuple):
     """What a task's gold calls lead to."""
 
+    actions: tuple[ToolCall, ...]
     delta: Mapping[str, str]
     calls: Counter[CallKey]
 
@@ -37,7 +39,8 @@ class Suite(ABC):
     """A domain that lacks only its tools: ``tools``, ``session`` and ``probes``.
 
     A task succeeds when the live state equals the one that its gold calls lead to, and every
-    required string was told; a task with forbidden or required calls, when those rules were kept.
+    required string was told. A task with forbidden or required calls is judged by the calls that
+    were executed instead.
 
     Args:
         tasks: the suite, in order.
@@ -60,10 +63,10 @@ class Suite(ABC):
             if task.id in self._tasks:
                 raise DataError(f"{self.name}: two tasks have the id {task.id!r}: rename one")
             self._tasks[task.id] = task
-        self._gold: dict[str, _Gold] = {}
+        self._gold: dict[str, Gold] = {}
         self._texts = texts
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Hexadecimal digest of data, tasks, tools and policy."""
         shown = [spec.openai() for spec in self.tools(True)]
@@ -111,12 +114,12 @@ class Suite(ABC):
         made = matched(gold.calls, executed)
         return Outcome(success, state, told, made, len(task.actions))
 
-    def _gold_of(self, task: Task) -> _Gold:
+    def _gold_of(self, task: Task) -> Gold:
         gold = self._gold.get(task.id)
-        if gold is None:
+        if gold is None or gold.actions is not task.actions:
             session = self.session(task, True)
             for call in task.actions:
                 session.call(call)
-            gold = _Gold(dict(session.delta()), call_keys(task.actions))
+            gold = Gold(task.actions, session.delta(), call_keys(task.actions))
             self._gold[task.id] = gold
         return gold

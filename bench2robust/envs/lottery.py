@@ -56,7 +56,7 @@ class Lottery:
         self._split = split
         self._tasks = domain.tasks(None if split == "all" else split)
         if not self._tasks:
-            raise UsageError(f"split {split!r} of domain {domain.name!r} holds no task")
+            raise UsageError(f"split {split!r} of {domain.name!r} holds no task: choose another")
         self._task = None if task_id is None else self._named(task_id)
         self._settings = {name: replace(settings, scenario=name) for name in _SCENARIOS}
         self._mix = self._read(scenario)

@@ -113,7 +113,10 @@ class BatchEnv(NotCopied, VectorEnv[Any, Any, Array]):
                 f"not {shown(seed)}"
             )
         if len(seed) != self.num_envs:
-            raise UsageError(f"{len(seed)} seeds were given for {self.num_envs} environments")
+            raise UsageError(
+                f"{len(seed)} seeds were given for {self.num_envs} environments: give one for "
+                "each, or one whole number for all"
+            )
         return seed
 
     def step(self, actions: Any) -> Step:

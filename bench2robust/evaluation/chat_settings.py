@@ -9,21 +9,14 @@ from pydantic import AfterValidator, Field
 from bench2robust.agents.chat import Address, Patience
 from bench2robust.agents.chat.address import OPENAI
 from bench2robust.agents.chat.agent import ToolsAs
-from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.settings import MOST, Settings, without
 
 __all__ = ["ChatSettings"]
 
 _NOT_DECISIVE = {"base_url", "api_key_env", "attempts", "timeout", "backoff"}
 """Not hashed: where and how patiently a model is asked; its name is part of the agent's."""
-_OURS = ("messages", "model", "n", "stream", "tools")
-
-
-def _free(extra: dict[str, Any]) -> dict[str, Any]:
-    """Refuse fields that would change what the client sends or expects."""
-    for name in _OURS:
-        if name in extra:
-            raise ValueError(f"{name} cannot be set here")
-    return extra
+_FREE = without("messages", "model", "n", "stream", "tools")
+"""The fields that would change what the client sends or expects."""
 
 
 class ChatSettings(Settings):
@@ -53,7 +46,7 @@ class ChatSettings(Settings):
     seed: int | None = Field(default=None, ge=-MOST, le=MOST)
     tools: ToolsAs = "native"
     context: int = Field(default=32_768, ge=256, le=MOST)
-    extra: Annotated[dict[str, Any], AfterValidator(_free)] = Field(default_factory=dict)
+    extra: Annotated[dict[str, Any], AfterValidator(_FREE)] = Field(default_factory=dict)
     attempts: int = Field(default=10, ge=1, le=100)
     timeout: float = Field(default=120.0, gt=0, le=3600)
     backoff: float = Field(default=0.5, ge=0, le=30)

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field
 from bench2robust.agents.chat.agent import ToolsAs
 from bench2robust.agents.checkpoint import Checkpoint, Sampling, find_checkpoint, fingerprint
 from bench2robust.core.errors import DataError, UsageError
-from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.settings import MOST, Settings, without
 
 __all__ = ["CheckpointSettings"]
 
@@ -19,14 +19,7 @@ _NOT_DECISIVE = {"device_map", "batch_size", "base", "chat_template"}
 """Not hashed: how it is run, and files whose content is in the fingerprints."""
 _CONTEXT = 32_768
 """Table 12."""
-_OURS = ("messages", "tools", "add_generation_prompt", "tokenize", "chat_template")
-
-
-def _free(variables: dict[str, Any]) -> dict[str, Any]:
-    for name in _OURS:
-        if name in variables:
-            raise ValueError(f"{name} cannot be set here")
-    return variables
+_FREE = without("messages", "tools", "add_generation_prompt", "tokenize", "chat_template")
 
 
 class CheckpointSettings(Settings):
@@ -58,7 +51,7 @@ class CheckpointSettings(Settings):
     context: int | None = Field(default=None, ge=256, le=MOST)
     tools: ToolsAs = "native"
     chat_template: str | None = None
-    variables: Annotated[dict[str, Any], AfterValidator(_free)] = Field(default_factory=dict)
+    variables: Annotated[dict[str, Any], AfterValidator(_FREE)] = Field(default_factory=dict)
     base: str | None = None
     fingerprints: dict[str, str] = Field(default_factory=dict)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -17,7 +16,7 @@ from bench2robust.core.types import Scenario
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
 from bench2robust.evaluation.checkpoint_settings import CheckpointSettings
-from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.settings import MOST, Settings, choice, known
 from bench2robust.evaluation.table import RUN_TABLES
 from bench2robust.evaluation.watchers import (
     decisive_monitors,
@@ -53,18 +52,6 @@ SCRIPTED = "scripted"
 """The user that needs no model."""
 
 
-def _known(what: str, names: Callable[[], Iterable[str]] | Sequence[str]) -> BeforeValidator:
-    """Check a name, so that a wrong one is answered with the nearest."""
-
-    def check(value: Any) -> Any:
-        known = tuple(names() if callable(names) else names)
-        if value not in known:
-            raise UnknownNameError(what, value, known)
-        return value
-
-    return BeforeValidator(check)
-
-
 def _agent(value: Any) -> Any:
     if not isinstance(value, str):
         return value
@@ -80,12 +67,9 @@ def _user(value: Any) -> Any:
     return value
 
 
-def _endpoint(value: Any) -> Any:
-    return ChatSettings.read(value) if isinstance(value, dict) else value
-
-
-def _weights(value: Any) -> Any:
-    return CheckpointSettings.read(value) if isinstance(value, dict) else value
+def _group(kind: type[Settings]) -> BeforeValidator:
+    """Read a nested group, so that its errors are as those of a whole configuration."""
+    return BeforeValidator(lambda value: kind.read(value) if isinstance(value, dict) else value)
 
 
 def _listed(value: Any) -> Any:
@@ -133,12 +117,6 @@ class SweepPoint(Settings):
 
     label: str = Field(min_length=1)
     faults: dict[str, Any]
-
-
-def _points(value: Any) -> Any:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return value
-    return [SweepPoint.read(point) if isinstance(point, dict) else point for point in value]
 
 
 class EvalConfig(Settings):
@@ -197,7 +175,7 @@ class EvalConfig(Settings):
         budget_usd: most US dollars that they may cost.
     """
 
-    domain: Annotated[str, _known("domain", domain_names)] = "retail"
+    domain: Annotated[str, known("domain", domain_names)] = "retail"
     data: str | None = None
     agents: Annotated[
         tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
@@ -206,39 +184,39 @@ class EvalConfig(Settings):
         tuple[Annotated[str, BeforeValidator(_user)], ...], BeforeValidator(_listed)
     ] = Field((SCRIPTED,), min_length=1)
     modes: Annotated[
-        tuple[Annotated[ModeKind, _known("mode", MODES)], ...], BeforeValidator(_listed)
+        tuple[Annotated[ModeKind, known("mode", MODES)], ...], BeforeValidator(_listed)
     ] = Field(("clean", "inject", "inject_alt"), min_length=1)
     memory: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
     monitor: Annotated[tuple[str, ...], BeforeValidator(_listed)] = Field(("none",), min_length=1)
     reviewer: Annotated[str, BeforeValidator(_user)] = SCRIPTED
     loop_guard: bool = False
     memory_round: int = Field(100, ge=1, le=MOST)
-    scenario: Annotated[Scenario, _known("scenario", get_args(Scenario))] | None = None
+    scenario: Annotated[Scenario, choice("scenario", Scenario)] | None = None
     seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds)] = Field(
         (0, 1, 2, 3, 4), min_length=1
     )
     tasks: Annotated[str, BeforeValidator(_joined)] | None = None
     faults: str | dict[str, Any] = "paper"
-    sweep: Annotated[tuple[SweepPoint, ...], BeforeValidator(_points)] = ()
-    side: Annotated[Side, _known("side", get_args(Side))] = "random"
-    s2_classes: Annotated[S2Classes, _known("s2_classes value", get_args(S2Classes))] = "one"
+    sweep: tuple[Annotated[SweepPoint, _group(SweepPoint)], ...] = ()
+    side: Annotated[Side, choice("side", Side)] = "random"
+    s2_classes: Annotated[S2Classes, choice("s2_classes value", S2Classes)] = "one"
     max_steps: int = Field(25, ge=1, le=MOST)
     transcripts: bool = False
     certify: bool = True
     concurrency: int = Field(1, ge=1, le=100_000)
-    engine: Annotated[Engine, _known("engine", ENGINES)] = "local"
+    engine: Annotated[Engine, known("engine", ENGINES)] = "local"
     workers: int | None = Field(None, ge=1, le=100_000)
     ray_address: str | None = Field(None, min_length=1)
     out: str | None = None
     tables: Annotated[
-        tuple[Annotated[str, _known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
+        tuple[Annotated[str, known("table", RUN_TABLES)], ...], BeforeValidator(_listed)
     ] = ()
     trained_with_memory: Annotated[
         tuple[Annotated[str, BeforeValidator(_agent)], ...], BeforeValidator(_listed)
     ] = ()
-    chat: Annotated[ChatSettings, BeforeValidator(_endpoint)] = ChatSettings()
-    user_chat: Annotated[ChatSettings | None, BeforeValidator(_endpoint)] = None
-    checkpoint: Annotated[CheckpointSettings, BeforeValidator(_weights)] = CheckpointSettings()
+    chat: Annotated[ChatSettings, _group(ChatSettings)] = ChatSettings()
+    user_chat: Annotated[ChatSettings | None, _group(ChatSettings)] = None
+    checkpoint: Annotated[CheckpointSettings, _group(CheckpointSettings)] = CheckpointSettings()
     prices: str | None = None
     budget_tokens: int | None = Field(None, ge=1, lt=2**63)
     budget_usd: float | None = Field(None, gt=0, le=MOST)

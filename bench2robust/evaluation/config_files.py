@@ -9,7 +9,7 @@ from typing import Any
 from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.yaml_files import parse_yaml
 
-__all__ = ["apply_setting", "load_yaml", "merge_settings"]
+__all__ = ["load_yaml", "merge_settings"]
 
 _MAX_DEPTH = 10
 """More names than any setting has."""
@@ -34,11 +34,11 @@ def load_yaml(path: Path) -> dict[str, Any]:
 def merge_settings(values: dict[str, Any], settings: Sequence[str]) -> dict[str, Any]:
     """Return ``values`` with every ``name=value`` of ``settings`` applied in turn."""
     for setting in settings:
-        values = apply_setting(values, setting)
+        values = _apply_setting(values, setting)
     return values
 
 
-def apply_setting(values: dict[str, Any], setting: str) -> dict[str, Any]:
+def _apply_setting(values: dict[str, Any], setting: str) -> dict[str, Any]:
     """Return ``values`` with one ``a.b=c`` applied; ``c`` is read as YAML.
 
     A named fault profile on the way becomes the base of a changed one: ``faults.budget=3``.

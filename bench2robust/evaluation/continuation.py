@@ -29,7 +29,7 @@ from bench2robust.evaluation.checker import check_success
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.replay import PastRun, Replay, Replayed
 
-__all__ = ["Critical", "Recall", "carry_on", "critical_step", "follow_agent", "follow_reference"]
+__all__ = ["Critical", "Recall", "critical_step", "follow_agent", "follow_reference"]
 
 
 class Critical(NamedTuple):
@@ -92,7 +92,7 @@ def _key(call: ToolCall) -> str:
     return f"{call.name} {canonical(call.arguments)}"
 
 
-def carry_on(
+def _carry_on(
     actions: Actions, episode: Episode, recall: Recall
 ) -> Iterator[tuple[Action, Observation]]:
     """Let an agent act in an episode that has begun; yield what it really does and what comes back.
@@ -132,7 +132,7 @@ def follow_agent(
         )
     block = Blocks(run.job.domain, [arm]).text(arm, run.mode(record))
     agent = make_agent(arm.agent, _brief(episode, episode.opening, block))
-    return carry_on(agent.run(), episode, Recall(episode, lambda index: True, since))
+    return _carry_on(agent.run(), episode, Recall(episode, lambda index: True, since))
 
 
 def follow_reference(episode: Episode) -> Iterator[tuple[Action, Observation]]:
@@ -152,7 +152,7 @@ def follow_reference(episode: Episode) -> Iterator[tuple[Action, Observation]]:
             recall.note(call, result)  # what was written stays written, whatever came back
     told = "\n".join(str(text) for speaker, text in episode.turns if speaker == "user")
     agent = reference(episode, _brief(episode, told, ""), lambda: recall.answered)
-    return carry_on(agent.run(), episode, recall)
+    return _carry_on(agent.run(), episode, recall)
 
 
 def _brief(episode: Episode, opening: str, memory: str) -> Brief:

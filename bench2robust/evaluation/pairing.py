@@ -103,7 +103,8 @@ def check_paired(one: Arm, two: Arm) -> None:
         if one[key].state == two[key].state == "ok" and scenarios[0] != scenarios[1]:
             raise UsageError(
                 f"The runs are not paired: mode {key[0]}, task {key[1]}, seed {key[2]} is scenario "
-                f"{scenarios[0] or 'none'} in the first and {scenarios[1] or 'none'} in the second."
+                f"{scenarios[0] or 'none'} in the first and {scenarios[1] or 'none'} in the "
+                "second. Run both with the same scenario, side and s2_classes."
             )
 
 

@@ -60,7 +60,10 @@ def find_episode(folder: Path, name: str) -> EpisodeRecord:
         episode_id = "/".join(map(str, record_key(record)))
         if name in (episode_id, str(number)):
             if record["status"] != "ok":
-                raise UsageError(f"{episode_id} was not played: {record['status']}.")
+                raise UsageError(
+                    f"{episode_id} was not played: {record['status']}. The command of the "
+                    "run tries it again."
+                )
             return record
         ids.append(episode_id)
     raise UnknownNameError("episode", name, ids)
@@ -197,12 +200,13 @@ def _check_same(folder: Path, manifest: dict[str, Any], config: EvalConfig, suit
     if suite != manifest["suite"]:
         raise UsageError(
             f"{folder} was run on the suite {manifest['suite']}, these data are {suite}: they "
-            "have changed since."
+            "have changed since. Give the data that it was run on."
         )
     if config.hash(suite) != manifest["config_hash"]:
         raise UsageError(
             f"{folder}: the settings in its {MANIFEST} are not those that it was run with: they, "
-            "or a fault profile that they name, have changed since."
+            "or a fault profile that they name, have changed since. Restore them, or run "
+            "again into another folder."
         )
 
 

@@ -60,7 +60,10 @@ def pin_profile(source: str | Mapping[str, Any]) -> str | dict[str, Any]:
 def _load(source: Any, what: str, folder: Path = Path(), depth: int = 0) -> FaultProfile:
     """Return a profile; ``folder`` is what a path is relative to."""
     if depth > _MAX_BASES:
-        raise UsageError(f"The bases of a fault profile go in a circle, or {_MAX_BASES} deep.")
+        raise UsageError(
+            f"The bases of a fault profile go in a circle, or {_MAX_BASES} deep, at the base "
+            f"{shown(source)}: give one of {', '.join(profile_names())} as a base."
+        )
     if isinstance(source, Mapping):
         return _build(source, "Fault profile", "custom", folder, depth)
     if isinstance(source, str) and source in profile_names():

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from bench2robust.core.canonical import Json, canonical, same_json
 from bench2robust.core.keyed import uniform
 
-__all__ = ["MOST_BURST", "Rule"]
+__all__ = ["Rule"]
 
-MOST_BURST = 1000
+_MOST_BURST = 1000
 _MOST = 10**9
 _MISSING = object()
 
@@ -45,7 +45,7 @@ class Rule(BaseModel):
     every: int | None = Field(None, ge=1, le=_MOST)
     first: int | None = Field(None, ge=1, le=_MOST)
     probability: float = Field(1.0, ge=0, le=1)
-    burst: int = Field(1, ge=1, le=MOST_BURST)
+    burst: int = Field(1, ge=1, le=_MOST_BURST)
     window: list[float] | None = Field(None, min_length=2, max_length=2)
 
     @field_validator("nth", mode="before")

@@ -15,9 +15,9 @@ from bench2robust.monitors.reading import parsed_result
 from bench2robust.monitors.rules import build_rule
 from bench2robust.monitors.violation import CODES, Violation
 
-__all__ = ["MOST_OF_A_RULE", "Checker"]
+__all__ = ["Checker"]
 
-MOST_OF_A_RULE = 16
+_MOST_OF_A_RULE = 16
 """So many violations of one invariant are told of one result; a list may have a million."""
 _CLEAN: tuple[Violation, ...] = ()
 _RANK = {code: number for number, code in enumerate(CODES)}
@@ -111,8 +111,8 @@ def _tools(contract: Contract) -> dict[str, _Tool]:
 def _explained(
     rules: Sequence[Rule], arguments: Mapping[str, Json], value: Json
 ) -> tuple[Violation, ...]:
-    """Return what rules find, in order: of each the first ``MOST_OF_A_RULE``."""
-    found = [f for rule in rules for f in islice(rule(arguments, value), MOST_OF_A_RULE)]
+    """Return what rules find, in order: of each the first ``_MOST_OF_A_RULE``."""
+    found = [f for rule in rules for f in islice(rule(arguments, value), _MOST_OF_A_RULE)]
     found.sort(key=lambda finding: _order(finding, value))
     return tuple(finding.violation for finding in found) if found else _CLEAN
 

@@ -15,7 +15,7 @@ from bench2robust.monitors.nodes import SCALARS, Node
 from bench2robust.monitors.pointers import EACH, EVERY, escape, occurrences, split, unescape
 from bench2robust.monitors.shape import Tree
 
-__all__ = ["LEVELS", "Echoes", "Pair", "agreement", "is_scalar", "scalar_arguments"]
+__all__ = ["LEVELS", "Echoes", "Pair", "agreement", "is_scalar"]
 
 LEVELS = {"exact": 1, "numeric": 2, "casefold": 4}
 """How an echo agrees, strongest first: the bit of each level in a mask."""
@@ -29,7 +29,7 @@ def is_scalar(value: Json) -> bool:
     return type(value) in SCALARS
 
 
-def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> list[tuple[str, Json]]:
+def _scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> list[tuple[str, Json]]:
     """Return (pointer, value) of every text and number in a call's arguments, outside lists."""
     found: list[tuple[str, Json]] = []
     if len(arguments) <= MOST_ARGUMENTS:
@@ -37,7 +37,7 @@ def scalar_arguments(arguments: Mapping[str, Json], at: str = "") -> list[tuple[
             if type(value) in SCALARS:
                 found.append((f"{at}/{escape(key)}", value))
             elif isinstance(value, dict):
-                found += scalar_arguments(value, f"{at}/{escape(key)}")
+                found += _scalar_arguments(value, f"{at}/{escape(key)}")
     return found
 
 
@@ -161,7 +161,7 @@ class Echoes:
             self.follow(tree)
         if self._taken < len(tree.fresh):
             self._take()
-        for argument, value in scalar_arguments(arguments):
+        for argument, value in _scalar_arguments(arguments):
             if argument not in self.pairs and not self._admit(argument):
                 return
             died = False

@@ -19,7 +19,7 @@ from bench2robust.core.canonical import Json
 from bench2robust.monitors.readers import evaluate, place, reader_of_all
 from bench2robust.monitors.terms import Term, read_term, terms_of
 
-__all__ = ["Group", "Line", "Plan", "Triple", "mining_tolerance"]
+__all__ = ["Group", "Line", "Plan", "Triple"]
 
 Line = tuple[Term, Term]
 """(x, y) of x = a*y + b; the same relation always has the same term first."""
@@ -31,7 +31,7 @@ _DIGITS = 9
 _EXACT = 1e-9
 
 
-def mining_tolerance(*terms: float) -> float:
+def _mining_tolerance(*terms: float) -> float:
     """Return the largest residual of a relation that holds: rounding of float sums only."""
     return max(_EXACT, 1e-12 * sum(map(abs, terms)))
 
@@ -261,17 +261,17 @@ class Plan:
 
 
 def _on(x: float, y: float, a: float, b: float) -> bool:
-    return abs(x - a * y - b) <= mining_tolerance(x, a * y, b)
+    return abs(x - a * y - b) <= _mining_tolerance(x, a * y, b)
 
 
 def _sums(x: float, y: float, z: float) -> bool:
-    return abs(x - y - z) <= mining_tolerance(x, y, z)
+    return abs(x - y - z) <= _mining_tolerance(x, y, z)
 
 
 def _same(line: tuple[float, float] | None, wanted: tuple[float, float]) -> bool:
     if line is None or line[0] != wanted[0]:
         return False
-    return abs(line[1] - wanted[1]) <= mining_tolerance(line[1], wanted[1])
+    return abs(line[1] - wanted[1]) <= _mining_tolerance(line[1], wanted[1])
 
 
 Step = tuple[Term, float, float]
@@ -347,7 +347,7 @@ class _Sums:
         if not self._numbers:
             return self._terms
         v, w = self._numbers[y], self._numbers[z]
-        reach = mining_tolerance(v, w, v + w)
+        reach = _mining_tolerance(v, w, v + w)
         start = bisect_left(self._sorted, v + w - reach, key=_first)
         stop = bisect_right(self._sorted, v + w + reach, key=_first)
         return [term for _, term in self._sorted[start:stop]]

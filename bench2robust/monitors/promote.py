@@ -12,16 +12,16 @@ from bench2robust.monitors.prose import Proposal, prose_proposals
 from bench2robust.monitors.schema_export import RELATIONS, keys_to, place_in
 from bench2robust.monitors.sources.schemas import DeclaredTool
 
-__all__ = ["mined_proposals", "promoted", "proposals"]
+__all__ = ["promoted", "proposals"]
 
 
 def proposals(tools: Sequence[DeclaredTool], contract: Contract | None) -> list[Proposal]:
     """Return every keyword that prose or a mined contract gives and the schemas lack."""
     found = list(prose_proposals(tools))
-    return found + (list(mined_proposals(tools, contract)) if contract else [])
+    return found + (list(_mined_proposals(tools, contract)) if contract else [])
 
 
-def mined_proposals(tools: Iterable[DeclaredTool], contract: Contract) -> Iterator[Proposal]:
+def _mined_proposals(tools: Iterable[DeclaredTool], contract: Contract) -> Iterator[Proposal]:
     """Yield categories and positivity as keywords, and relations under ``x-outcome-invariants``.
 
     Only for tools that are given: a contract alone is exported whole, by ``to_json_schema``.

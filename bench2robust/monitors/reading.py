@@ -1,17 +1,16 @@
-"""Reading results and traces that others wrote: bounded, and calm about strange text."""
+"""Reading results that others wrote: bounded, and calm about strange text."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import orjson
 
 from bench2robust.core.canonical import Json, parse_result
 
-__all__ = ["MAX_BYTES", "parsed_line", "parsed_result"]
+__all__ = ["parsed_result"]
 
-MAX_BYTES = 64 << 20
+_LONGEST = 64 << 20
 """The longest text that is parsed, in characters; what is longer is left as text."""
 _CACHED = 1 << 13
 """Longer texts are not kept after they were parsed: thousands are."""
@@ -31,7 +30,7 @@ def parsed_result(response: Json) -> Json:
         value = parse_result(response)  # an environment has often parsed it already
         return value if type(value) is not str else _leniently(response)
     try:
-        return orjson.loads(response) if len(response) <= MAX_BYTES else response
+        return orjson.loads(response) if len(response) <= _LONGEST else response
     except ValueError:
         return _leniently(response)
 
@@ -44,22 +43,3 @@ def _leniently(text: str) -> Json:
         except (ValueError, RecursionError):
             return text
     return text
-
-
-def parsed_line(line: bytes) -> Any:
-    """Return the value of one line of a trace file.
-
-    Raises:
-        ValueError: it is not JSON, not UTF-8, longer than ``MAX_BYTES``, or nested too deeply.
-    """
-    if len(line) > MAX_BYTES:
-        raise ValueError(f"it has {len(line)} bytes; at most {MAX_BYTES} are read")
-    try:
-        return orjson.loads(line)
-    except ValueError:
-        if not any(word.encode() in line for word in _STRANGE):
-            raise
-    try:
-        return json.loads(line)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None

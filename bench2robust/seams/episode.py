@@ -26,9 +26,9 @@ from bench2robust.injectors.machine import FaultPlan
 from bench2robust.monitors.recovery import Substitutes
 from bench2robust.seams.recording import Row
 
-__all__ = ["NO_RESULT", "UNJUDGED", "MonitorName", "episode_record"]
+__all__ = ["UNJUDGED", "MonitorName", "episode_record"]
 
-NO_RESULT = "[no result: the call was given up, or its tool broke down]"
+_NO_RESULT = "[no result: the call was given up, or its tool broke down]"
 UNJUDGED = "recorded at a seam, where nobody says whether the task succeeded"
 _MODE = "seam"
 
@@ -126,7 +126,7 @@ def _fault(row: Row, calls: Sequence[ToolCall], relations: Relations) -> FaultRo
 
 
 def _event(row: Row) -> dict[str, Json]:
-    lost = {"error": True, "result": digest(NO_RESULT), "content": NO_RESULT}
+    lost = {"error": True, "result": digest(_NO_RESULT), "content": _NO_RESULT}
     event = {"call": row["call"], "args": row["args"]}
     return event | {key: row.get(key, lost[key]) for key in lost}
 

@@ -10,8 +10,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import IO
 
 from bench2robust.core.canonical import Json, canonical, parse_result
 from bench2robust.core.errors import UsageError
@@ -25,10 +28,11 @@ from bench2robust.injectors.fields import critical_fields
 from bench2robust.monitors.ledger import Check
 from bench2robust.seams.redact import Redaction
 
-__all__ = ["Recorder", "Row"]
+__all__ = ["Recorder", "Row", "append", "locked", "notes"]
 
 Row = dict[str, Json]
-"""One line of the scratch file: ``i``, which call it is about, and what is known of it so far."""
+"""One line of the scratch file: ``i``, which call it is about, and what is known of it so far; or
+``about``, what is known of the episode."""
 
 _NUMBERS = count()
 
@@ -47,22 +51,32 @@ class Recorder:
     def __init__(self, path: Path, redaction: Redaction) -> None:
         self._path = path
         self._redaction = redaction
-        self._scratch = path.with_name(f"{path.name}.{os.getpid()}-{next(_NUMBERS)}.part")
+        self._about: Row = {}
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            open(path, "ab").close()
-            self._file = open(self._scratch, "w+b")  # noqa: SIM115  # until it is closed
+            with locked(path):  # nobody takes the scratch file for a leftover before it is held
+                self._file = _new_scratch(path)
+                fcntl.flock(self._file, fcntl.LOCK_EX)
         except OSError as error:
             raise UsageError(f"The record {path} cannot be written: {error.strerror}.") from error
+        self._scratch = Path(self._file.name)
 
     @property
     def redacted(self) -> int:
         """How many values were taken out."""
         return self._redaction.count
 
+    def about(self, row: Row) -> None:
+        """Note what is known of the episode, if it is not noted already."""
+        if row != self._about:
+            self._about = row
+            self._write({"about": row})
+
     def begin(self, index: int, call: ToolCall) -> None:
         """Note that a call began."""
-        self._write({"i": index, "call": call.name, "args": self._redaction.value(call.arguments)})
+        arguments = self._redaction.value(call.arguments)
+        told = {"call": call.name, "args": arguments, "redacted": self.redacted}
+        self._write({"i": index, **told})
 
     def end(self, index: int, said: ToolResult, more: Row) -> None:
         """Note what the agent got.
@@ -72,7 +86,7 @@ class Recorder:
         """
         content = self._redaction.result(said.content)
         result = {"error": said.is_error, "result": digest(content), "content": content}
-        self._write({"i": index, **result, **more})
+        self._write({"i": index, **result, **more, "redacted": self.redacted})
 
     def fault(self, event: FaultEvent) -> Row:
         """Return the row of a fault."""
@@ -106,27 +120,20 @@ class Recorder:
     def rows(self) -> list[Row]:
         """Return what is known of every call that began, in their order."""
         self._file.seek(0)
-        found: dict[int, Row] = {}
-        for line in self._file:
-            row = json.loads(line)
-            found.setdefault(row["i"], {}).update(row)
+        rows = notes(self._file)[1]
         self._file.seek(0, os.SEEK_END)
-        return [found[index] for index in sorted(found)]
+        return rows
 
     def close(self, record: EpisodeRecord) -> None:
         """Append the episode to the record, in one piece even where others append to it too."""
-        line = f"{canonical(record)}\n".encode()
-        with open(self._path, "ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        with locked(self._path) as file:
+            append(file, record)
         self.discard()
 
     def discard(self) -> None:
         """Forget what was noted."""
-        self._file.close()
         self._scratch.unlink()
+        self._file.close()
 
     def _change(self, change: Change) -> list[Json]:
         name = next((step for step in reversed(change.path) if isinstance(step, str)), "")
@@ -136,3 +143,47 @@ class Recorder:
     def _write(self, row: Row) -> None:
         self._file.write(f"{canonical(row)}\n".encode())
         self._file.flush()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[IO[bytes]]:
+    """Open a record file to append to it, and hold it alone."""
+    with open(path, "ab") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+def append(file: IO[bytes], record: EpisodeRecord) -> None:
+    """Append an episode to a record file that is held, and see it on the disk."""
+    file.write(f"{canonical(record)}\n".encode())
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def notes(file: IO[bytes]) -> tuple[Row, list[Row]]:
+    """Return what a scratch file tells of its episode, and of every call in their order.
+
+    A line that is no JSON object, torn when its program was killed, ends it.
+    """
+    about: Row = {}
+    found: dict[int, Row] = {}
+    for line in file:
+        try:
+            row = json.loads(line)
+        except ValueError:
+            break
+        if not isinstance(row, dict):
+            break
+        about = row.get("about", about)
+        if "i" in row:
+            found.setdefault(row["i"], {}).update(row)
+    return about, [found[index] for index in sorted(found)]
+
+
+def _new_scratch(path: Path) -> IO[bytes]:
+    """Open a scratch file that nobody had: in containers, programs have the same number."""
+    while True:
+        try:
+            return open(path.with_name(f"{path.name}.{os.getpid()}-{next(_NUMBERS)}.part"), "x+b")
+        except FileExistsError:
+            continue

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import glob
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
 
 from bench2robust.core.errors import DataError
 from bench2robust.evaluation.record import EpisodeRecord
@@ -13,24 +13,35 @@ from bench2robust.evaluation.record_check import problem
 from bench2robust.injectors.events import BLOCKED
 from bench2robust.injectors.machine import FaultPlan
 from bench2robust.injectors.profiles import FaultProfile, load_profile
+from bench2robust.seams.leftover import SCRATCH, scratch_episode, scratch_files
 
 __all__ = ["read_episodes", "repeated"]
 
-_MOST_BYTES = 1 << 30
-
 
 def read_episodes(path: Path) -> Iterator[EpisodeRecord]:
-    """Yield the episodes of a record file.
+    """Yield the episodes of a record file, or the one that a scratch file tells of so far.
 
     Raises:
         DataError: the file cannot be read, or a line of it is no episode record.
     """
     try:
         with open(path, "rb") as file:
+            if path.suffix == SCRATCH:
+                yield from _so_far(path, file)
+                return
             for number, line in enumerate(file, 1):
                 yield _episode(line, f"{path}, line {number}")
     except OSError as error:
         raise DataError(f"The record {path} cannot be read: {error.strerror}.") from error
+
+
+def _so_far(path: Path, file: IO[bytes]) -> Iterator[EpisodeRecord]:
+    try:
+        record = scratch_episode(file)
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no scratch file of a record: {error!r}.") from None
+    if record is not None:
+        yield record
 
 
 def _episode(line: bytes, where: str) -> EpisodeRecord:
@@ -53,10 +64,10 @@ def repeated(path: Path) -> FaultPlan:
         DataError: the file holds no episode of a seam.
     """
     record = next(reversed([*read_episodes(path)]), None)
-    if record is None and (left := sorted(path.parent.glob(f"{glob.escape(path.name)}.*.part"))):
+    if record is None and (left := scratch_files(path)):
         raise DataError(
             f"{path} holds no episode: its program was killed, or goes on. What passed until then "
-            f"is in {left[-1]}, call by call, and cannot be repeated."
+            f"is in {left[-1]}: give that file instead."
         )
     if record is None or "seam" not in record:
         raise DataError(

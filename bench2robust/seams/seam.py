@@ -28,6 +28,7 @@ from bench2robust.monitors.monitor import OutcomeMonitor
 from bench2robust.monitors.receipts import Wording, receipt, receipt_text
 from bench2robust.monitors.recovery import Substitutes
 from bench2robust.seams.episode import MonitorName, episode_record
+from bench2robust.seams.leftover import adopted
 from bench2robust.seams.options import FaultSource
 from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.recording import Recorder, Row
@@ -66,6 +67,7 @@ class Seam:
         delivered: how many faults were delivered.
         receipts: how many receipts were attached.
         ledger: the latest rows of the fault ledger, in the order of their answers.
+        leftovers: a sentence on each episode whose program was killed, found beside the record.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class Seam:
         self._guard = _guard(loop, cap, self._tools)
         self._lock = Lock()
         rules = Redaction(redact)
+        self.leftovers = adopted(Path(record)) if record is not None else []
         self._recorder = Recorder(Path(record), rules) if record is not None else None
         if self._recorder is not None:
             atexit.register(self.close)  # who forgets to close it has a record all the same
@@ -118,6 +121,8 @@ class Seam:
                 self._machine.renew(tool.spec)
                 if self._watch is not None:
                     self._watch.learn(tool)
+            if self._recorder is not None:
+                self._recorder.about(self._about())
 
     def strangers(self) -> list[str]:
         """Return a sentence on each tool that the plan names and nobody lists."""
@@ -245,6 +250,18 @@ class Seam:
             return None
         return MonitorName(self._arm, self._watch.contract.sha256, ARMS[self._arm].envelope)
 
+    def _about(self) -> Row:
+        """Return what a record of this episode needs beside the calls."""
+        return {
+            "seed": self.plan.seed,
+            "task": self.plan.task_id,
+            "faults": self.plan.profile.model_dump(),
+            "blocked": sorted(self.plan.blocked),
+            "tools": {spec.name: spec.kind for spec in self._tools.tools},
+            "substitutes": {name: list(mates) for name, mates in self._substitutes.items()},
+            "monitor": self._named_monitor(),
+        }
+
     def _receipt(self, check: Check) -> tuple[dict[str, Json], tuple[str, ...]]:
         self.receipts += 1
         tool, found, envelope = check.call.name, check.violations, ARMS[self._arm].envelope
@@ -286,7 +303,8 @@ def _monitor(
 ) -> OutcomeMonitor | None:
     if watch is None:
         if arm != ARM:
-            raise UsageError(f"arm {shown(arm)}: there is nothing to check without a contract.")
+            raise UsageError(f"arm {shown(arm)}: there is nothing to check without a contract: "
+                             "give contract, or leave arm out.")  # fmt: skip
         return None
     if arm in ARMS and ARMS[arm].verifies:
         raise UsageError(f"arm {arm!r} calls tools itself, which a seam cannot: choose another.")

@@ -18,7 +18,8 @@ from bench2robust.injectors.events import Change
 from bench2robust.injectors.kernels import get_kernel, kernel_names
 from bench2robust.injectors.machine import FaultMachine
 from bench2robust.injectors.profiles import FaultProfile
-from bench2robust.monitors.sources.sample import USUAL, sample_of
+from bench2robust.monitors.sources.sample import USUAL, Sample, sample_of
+from bench2robust.seams.proxy.results import true_result
 from bench2robust.seams.specs import unknown_tool
 
 __all__ = ["Observation", "Tried", "read_observation", "tried"]
@@ -66,16 +67,33 @@ def read_observation(path: Path, tool: str) -> Observation:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"The result {path} cannot be read: {error}.") from None
     value = _parsed(text)
-    if not isinstance(value, dict) or not {"response", "content"} & value.keys():
+    if _is_mcp(value):
+        return Observation(ToolCall(tool, {}), true_result(value))
+    if not isinstance(value, dict) or "response" not in value:
         return Observation(ToolCall(tool, {}), ToolResult(text))
-    row = value if "response" in value else {"tool": tool, "args": {}, "response": value}
     try:
-        sample = sample_of({"tool": tool, **row}, USUAL, "")
+        sample = sample_of({"tool": tool, **value}, USUAL, "")
     except ValueError as error:
         raise DataError(f"{path}: {error}.") from None
+    return Observation(ToolCall(sample.tool, sample.arguments), _result(value["response"], sample))
+
+
+def _result(response: Json, sample: Sample) -> ToolResult:
+    """Return a response as an agent gets it; one of MCP as it would pass the proxy."""
+    if _is_mcp(response):
+        return true_result(response)
     found = sample.response
-    content = found if isinstance(found, str) else orjson.dumps(found).decode()
-    return Observation(ToolCall(sample.tool, sample.arguments), ToolResult(content))
+    return ToolResult(found if isinstance(found, str) else orjson.dumps(found).decode())
+
+
+def _is_mcp(value: Json) -> bool:
+    """Say whether a value is an MCP ``CallToolResult``."""
+    if not isinstance(value, dict):
+        return False
+    blocks = value.get("content")
+    if isinstance(blocks, list) and blocks:
+        return all(isinstance(block, dict) and "type" in block for block in blocks)
+    return isinstance(value.get("structuredContent"), dict)
 
 
 def tried(profile: FaultProfile, seen: Observation, seed: int = 0) -> Iterator[Tried]:

@@ -15,7 +15,6 @@ from bench2robust.core.faults import PERSISTENT
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
 from bench2robust.curricula import EpisodeFacts, PhaseState, episode_facts
-from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.evaluation.build import RecordBuilder
 from bench2robust.evaluation.certificates import certify
@@ -168,8 +167,3 @@ class Campaign:
         record = self._builder.build(episode, agent, mode)
         record["reward"] = reward
         return Score(reward, record, episode_facts(record, reward, self._relations))
-
-
-def load_domain(settings: TrainSettings) -> Domain:
-    """Return the domain that a run trains in."""
-    return get_domain(settings.episodes.domain, settings.episodes.data)

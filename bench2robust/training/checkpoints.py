@@ -124,5 +124,5 @@ def _read(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise DataError(f"{path} cannot be read: {error}.") from None
     if not isinstance(values, dict) or not isinstance(values.get("iteration"), int):
-        raise DataError(f"{path} is no mark of a checkpoint.")
+        raise DataError(f"{path} is no mark of a checkpoint: remove that checkpoint's folder.")
     return values

@@ -13,7 +13,7 @@ from bench2robust.memory import read_choice
 from bench2robust.training.config import Method, TrainSettings
 from bench2robust.training.shapes import on_disk
 
-__all__ = ["check_settings", "may_be_a_name", "training_tasks"]
+__all__ = ["check_settings", "training_tasks"]
 
 
 def check_settings(settings: TrainSettings) -> None:
@@ -47,7 +47,7 @@ def _model(settings: TrainSettings) -> None:
 
 def _model_is_there(settings: TrainSettings) -> None:
     model, kl = settings.model, settings.optim.kl
-    if not model.path or on_disk(model) or may_be_a_name(model.path):
+    if not model.path or on_disk(model) or _may_be_a_name(model.path):
         return
     why = f" optim.kl is {kl:g}, so the reference policy is read from there too;" if kl else ""
     raise UsageError(
@@ -57,7 +57,7 @@ def _model_is_there(settings: TrainSettings) -> None:
     )
 
 
-def may_be_a_name(path: str) -> bool:
+def _may_be_a_name(path: str) -> bool:
     """Say whether a path may be a name on the model hub (``OWNER/NAME``) that is not here yet."""
     return path.count("/") == 1 and path[0] not in "./~" and not Path(path).exists()
 

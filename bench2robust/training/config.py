@@ -12,7 +12,7 @@ from bench2robust.core.canonical import canonical
 from bench2robust.core.keyed import digest
 from bench2robust.curricula import Curriculum, load_curriculum
 from bench2robust.evaluation.config_files import load_yaml, merge_settings
-from bench2robust.evaluation.settings import Settings
+from bench2robust.evaluation.settings import Settings, choice
 from bench2robust.training.config_groups import (
     Checkpoints,
     Episodes,
@@ -25,7 +25,6 @@ from bench2robust.training.config_groups import (
     Reward,
     Rollout,
     block,
-    choice,
 )
 from bench2robust.training.config_sft import Sft
 from bench2robust.training.launch.settings import Launch

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bench2robust.core.errors import UnknownNameError
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
-from bench2robust.evaluation.settings import MOST, Settings
+from bench2robust.evaluation.settings import MOST, Settings, check_keys, choice, known
 from bench2robust.injectors.scenarios import S2Classes, Side
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "Scratch",
     "Share",
     "block",
-    "choice",
 ]
 
 Count = Annotated[int, Field(ge=1, le=MOST)]
@@ -41,26 +39,14 @@ def block(settings: type[Settings], name: str) -> BeforeValidator:
     """Check the keys of a nested group, so that a wrong one is answered with the nearest."""
 
     def check(value: Any) -> Any:
-        for key in value if isinstance(value, dict) else ():
-            if key not in settings.model_fields:
-                raise UnknownNameError(f"setting in {name}", key, settings.model_fields)
+        if isinstance(value, dict):
+            check_keys(settings, value, f"setting in {name}")
         return {} if value is None and name not in _OPTIONAL else value
 
     return BeforeValidator(check)
 
 
 _OPTIONAL = frozenset({"model.lora", "model.scratch", "episodes.user_chat"})
-
-
-def choice(what: str, kind: Any) -> BeforeValidator:
-    """Check a name of a ``Literal``, so that a wrong one is answered with the nearest."""
-
-    def check(value: Any) -> Any:
-        if value not in get_args(kind):
-            raise UnknownNameError(what, value, map(str, get_args(kind)))
-        return value
-
-    return BeforeValidator(check)
 
 
 class Lora(Settings):
@@ -130,7 +116,7 @@ class Episodes(Settings):
         max_steps: how many actions (calls and messages) an episode has.
     """
 
-    domain: str = "retail"
+    domain: Annotated[str, known("domain", domain_names)] = "retail"
     data: str | None = None
     tasks: str = "train"
     validation: int = Field(default=64, ge=0, le=MOST)
@@ -143,11 +129,6 @@ class Episodes(Settings):
     user: str = "scripted"
     user_chat: Annotated[ChatSettings | None, block(ChatSettings, "episodes.user_chat")] = None
     max_steps: int = Field(default=25, ge=1, le=MOST)
-
-    def model_post_init(self, context: Any) -> None:
-        """Check what needs a list of names."""
-        if self.domain not in domain_names():
-            raise UnknownNameError("domain", self.domain, domain_names())
 
 
 Mix = Literal["hybrid", "all_clean", "all_injected"]

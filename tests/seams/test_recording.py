@@ -207,10 +207,49 @@ def test_a_record_that_cannot_be_written_is_said_at_once(tmp_path: Path) -> None
         Seam(record=tmp_path / "file" / "r")
 
 
-def test_a_replay_of_an_episode_that_was_killed_says_where_its_calls_are(tmp_path: Path) -> None:
-    record = tmp_path / "record.jsonl"
-    seam = Seam(record=record)  # never closed before the replay: as if killed
-    seam.before(ToolCall("get_order", {}))
-    with pytest.raises(DataError, match=r"record\.jsonl\..*\.part"):
+def test_what_a_killed_program_noted_becomes_an_episode(tmp_path: Path) -> None:
+    whole, record = tmp_path / "whole.jsonl", tmp_path / "record.jsonl"
+    options: dict[str, Any] = {
+        "faults": {"base": "paper", "clean": 0.3}, "seed": 3, "blocked": {"find_user"},
+        "contract": "declared", "redact": ["items"], "substitutes": {"get_order": ("find_user",)},
+    }  # fmt: skip
+    recorded(whole, **options)
+    killed = Seam(TOOLS, record=record, task="night", **options)
+    for call in CALLS:
+        carry(killed, call)
+    (part,) = tmp_path.glob("*.part")
+    with pytest.raises(DataError, match=r"record\.jsonl\..*\.part: give that file"):
         Seam(replay=record)
-    seam.close()
+    left = part.read_bytes()
+    killed.close()
+    record.unlink()
+    part.write_bytes(left + b'{"i":40,"call":"get_or')  # nobody holds it, and its end is torn
+    assert Seam(replay=part).plan.profile.schedule, "the file itself can be repeated"
+    (told,) = Seam(record=record).leftovers
+    assert "40 calls" in told and not part.exists()
+    (found,), (expected,) = read_episodes(record), read_episodes(whole)
+    assert "was killed" in found["reason"] and problem(found) == ""
+    assert found == {**expected, "reason": found["reason"]} and found["seam"]["redacted"] > 0
+
+
+def test_an_episode_that_goes_on_is_left_alone(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    first = Seam(TOOLS, record=record)
+    carry(first, CALLS[0])
+    second = Seam(TOOLS, record=record)
+    assert second.leftovers == [] and len([*tmp_path.glob("*.part")]) == 2
+    first.close()
+    second.close()
+    assert len([*read_episodes(record)]) == 1 and not [*tmp_path.glob("*.part")]
+
+
+@pytest.mark.parametrize(
+    "text", ['{"i":0,"call":"x","args":{}}\n', '{"about":[]}\n{"i":0}\n', "7\n"]
+)
+def test_a_scratch_file_of_something_else_stays(tmp_path: Path, text: str) -> None:
+    part = tmp_path / "record.jsonl.7-0.part"
+    part.write_text(text)
+    (told,) = Seam(record=tmp_path / "record.jsonl").leftovers
+    assert "stays as it is" in told and part.read_text() == text
+    with pytest.raises(DataError, match="no scratch file"):
+        Seam(replay=part)

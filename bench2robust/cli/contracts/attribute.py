@@ -82,7 +82,7 @@ def attribute(
         _runs(sources, known, right, episode, as_json)
         return
     if episode is not None:
-        raise UsageError("--episode needs a run folder.")
+        raise UsageError(f"--episode {episode} needs a run folder: name it, or leave it out.")
     triage = Triage(known, read_tools(tools) if tools else (), right)
     with open_traces(sources, how, "traces") as (traces, progress):
         for sample in traces.samples(progress):
@@ -92,7 +92,9 @@ def attribute(
 
 def _show(triage: Triage, as_json: bool, more: dict[str, object]) -> None:
     if not triage.calls:
-        raise DataError("There is no call in what was read.")
+        raise DataError(
+            "There is no call in what was read: give traces, or a run whose episodes have calls."
+        )
     found = triage.findings()
     if as_json:
         calls = triage.calls.total()
@@ -111,7 +113,7 @@ def _runs(
     as_json: bool,
 ) -> None:
     if len(folders) > 1:
-        raise UsageError("Give one run folder at a time.")
+        raise UsageError(f"{len(folders)} run folders were given: give one at a time.")
     run = PastRun(folders[0])
     triage = Triage(contract, declared_of(run), right)
     if episode is not None:

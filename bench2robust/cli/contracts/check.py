@@ -25,9 +25,10 @@ from bench2robust.cli.contracts.options import (
     open_traces,
     print_json,
     reading,
+    say_unknown,
 )
 from bench2robust.cli.contracts.options import extensions as read_extensions
-from bench2robust.cli.show import print_error, print_tables
+from bench2robust.cli.show import print_tables
 from bench2robust.core.canonical import canonical
 from bench2robust.core.errors import UsageError
 from bench2robust.evaluation.contracts.audit import (
@@ -40,7 +41,6 @@ from bench2robust.evaluation.contracts.audit import (
 from bench2robust.evaluation.contracts.firing import Firings, Found, check_all
 from bench2robust.evaluation.contracts.tables import (
     audit_values,
-    counted,
     firing_tables,
     place_table,
     place_values,
@@ -90,8 +90,7 @@ def check(
     else:
         print_tables([place_table(firings)] if firings.places else [])
         print(f"{firings.micro.hits:,} of {firings.micro.total:,} results break the contract.")
-    if firings.unknown:
-        print_error(f"No contract, so never fired: {counted(firings.unknown)}.")
+    say_unknown(firings)
     if firings.fired:
         raise typer.Exit(1)
 

@@ -42,7 +42,7 @@ __all__ = [
     "open_traces",
     "print_json",
     "reading",
-    "say_bad",
+    "say_unknown",
     "write_file",
 ]
 
@@ -150,7 +150,7 @@ def open_traces(
             bar(done // 1000)
 
         yield traces, progress
-    say_bad(traces)
+    _say_bad(traces)
 
 
 def only_samples(traces: Traces) -> Traces:
@@ -191,10 +191,16 @@ def golden_firings(contract: Contract, paths: list[Path], how: Reading) -> Firin
     return found.firings
 
 
-def say_bad(traces: Traces) -> None:
+def _say_bad(traces: Traces) -> None:
     """Say on stderr which lines were left out."""
     if summary := traces.bad.summary():
         print_error(f"{summary} They were left out.")
+
+
+def say_unknown(firings: Firings) -> None:
+    """Say on stderr which tools were seen that the contract does not know."""
+    if firings.unknown:
+        print_error(f"No contract, so never fired: {counted(firings.unknown)}.")
 
 
 def print_json(value: Any) -> None:

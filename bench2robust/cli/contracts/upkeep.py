@@ -23,16 +23,16 @@ from bench2robust.cli.contracts.options import (
     open_traces,
     print_json,
     reading,
+    say_unknown,
     write_file,
 )
-from bench2robust.cli.show import print_error, print_tables
+from bench2robust.cli.show import print_tables
 from bench2robust.evaluation.contracts.drift import Alarms, Comparison, compare_sets, watch
 from bench2robust.evaluation.contracts.firing import Firings, check_all
 from bench2robust.evaluation.contracts.golden import Golden, junit, patched, run_golden
 from bench2robust.evaluation.contracts.tables import (
     alarm_table,
     comparison_table,
-    counted,
     golden_tables,
     violation_values,
 )
@@ -83,8 +83,7 @@ def golden(
         print_tables([] if found.ok else golden_tables(found, apply))
         share = found.firings.micro
         print(f"{share.hits:,} of {share.total:,} golden results are flagged.")
-    if found.firings.unknown:
-        print_error(f"No contract, so never fired: {counted(found.firings.unknown)}.")
+    say_unknown(found.firings)
     if not found.ok:
         raise typer.Exit(1)
 

@@ -13,11 +13,11 @@ from bench2robust.core.domain import Domain, Outcome, Session
 from bench2robust.core.types import Task, ToolCall, ToolResult, ToolSpec
 from bench2robust.domains.deadline import OverdueError, within
 
-__all__ = ["PROBES", "Run", "Sample", "Step", "WrongResultError", "make"]
+__all__ = ["Run", "Sample", "Step", "WrongResultError", "make"]
 
 SECONDS = 60.0
 """How long one call may take before the suite takes it for hanging."""
-PROBES = 200
+_PROBES = 200
 """Probes of one text that are made."""
 
 
@@ -84,7 +84,7 @@ class Sample:
 
     def probes(self, known: str, blocked: frozenset[str] = frozenset()) -> Iterator[ToolCall]:
         """Return the first probes of a text."""
-        return islice(self.domain.probes(known, blocked), PROBES)
+        return islice(self.domain.probes(known, blocked), _PROBES)
 
     @cached_property
     def answers(self) -> list[tuple[ToolCall, Json]]:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
-from bench2robust.core.backend import LogEntry
-from bench2robust.core.domain import Outcome, Session
-from bench2robust.core.errors import UnknownNameError
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
@@ -24,34 +20,16 @@ from bench2robust.domains.retail.session import RetailSession, Toolset
 from bench2robust.domains.retail.sources import load
 from bench2robust.domains.retail.specs import ALTERNATIVE_SPECS, STOCK_SPECS, TRANSFER
 from bench2robust.domains.retail.state import Base
-from bench2robust.domains.verdict import (
-    CallKey,
-    call_keys,
-    communicated,
-    matched,
-    rules_kept,
-)
+from bench2robust.domains.suite import Suite
 
 __all__ = ["SMALL_WORLD", "RetailDomain", "load_retail"]
-
 
 SMALL_WORLD = "builtin:small"
 """The ``data`` of a small world: two thousand tasks of one wish each."""
 
 
-class _Gold(NamedTuple):
-    """What a task's gold calls lead to."""
-
-    actions: tuple[ToolCall, ...]
-    delta: Mapping[str, str]
-    calls: Counter[CallKey]
-
-
-class RetailDomain:
-    """A store, its tasks, and the verdict on an episode in it.
-
-    A task succeeds when the live state equals the gold state and every required string was told.
-    A task with forbidden or required calls is judged by the calls that were executed instead.
+class RetailDomain(Suite):
+    """A store and its tasks.
 
     Attributes:
         base: the store at the start of every episode; never changed.
@@ -63,11 +41,10 @@ class RetailDomain:
     classes: tuple[FallbackClass, ...] = CLASSES
 
     def __init__(self, data: RetailData) -> None:
+        super().__init__(data.tasks)
         self.notes = data.notes
         self.policy = data.policy
         self.base = Base(data)
-        self._tasks = {task.id: task for task in data.tasks}
-        self._gold: dict[str, _Gold] = {}
         self._stock = Toolset(STOCK_SPECS)
         self._augmented = Toolset((*STOCK_SPECS, *ALTERNATIVE_SPECS))
 
@@ -76,18 +53,6 @@ class RetailDomain:
         """Hexadecimal digest of records, tasks and policy."""
         tasks = orjson.dumps(_plain(list(self._tasks.values())))
         return digest(*self.base.texts.values(), tasks.decode(), self.policy, size=16)
-
-    def tasks(self, split: str | None = None) -> Sequence[Task]:
-        """Return the tasks of a split (all if None), in the suite's order."""
-        if split not in (None, "train", "test"):
-            raise UnknownNameError("split", split, ("train", "test"))
-        return tuple(t for t in self._tasks.values() if split is None or t.split == split)
-
-    def task(self, task_id: str) -> Task:
-        """Return one task. Raises ``UnknownNameError`` with the nearest ids."""
-        if task_id not in self._tasks:
-            raise UnknownNameError("task", task_id, self._tasks)
-        return self._tasks[task_id]
 
     def tools(self, alternatives: bool = False) -> tuple[ToolSpec, ...]:
         """Return the 16 tool specifications, or 21 with the alternatives of table 8."""
@@ -100,35 +65,9 @@ class RetailDomain:
         """Return a fresh session; every task starts from the same store."""
         return RetailSession(self.base, self._toolset(alternatives))
 
-    def evaluate(
-        self,
-        task: Task,
-        session: Session,
-        executed: Sequence[LogEntry],
-        said: Sequence[str],
-        observed: Sequence[LogEntry] | None = None,
-    ) -> Outcome:
-        """Judge an episode; calls that the tool refused count as made."""
-        gold = self._gold_of(task)
-        state = session.delta() == gold.delta
-        told = communicated(task.outputs, said)
-        by_calls = bool(task.forbidden or task.required)
-        success = rules_kept(task, executed) if by_calls else state and told
-        return Outcome(success, state, told, matched(gold.calls, executed), len(gold.actions))
-
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
         return probes(self.base, known, blocked)
-
-    def _gold_of(self, task: Task) -> _Gold:
-        gold = self._gold.get(task.id)
-        if gold is None or gold.actions is not task.actions:
-            session = self.session(task)
-            for call in task.actions:
-                session.call(call)
-            gold = _Gold(task.actions, session.delta(), call_keys(task.actions))
-            self._gold[task.id] = gold
-        return gold
 
 
 _OF_OTHERS = frozenset(("turns", "informed"))

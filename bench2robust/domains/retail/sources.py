@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Task
-from bench2robust.domains.files import field, no_folder, read_json, read_text
+from bench2robust.domains.files import field, no_folder, read_json, read_prose
 from bench2robust.domains.flags import flag_notes, gold_flag
 from bench2robust.domains.retail import tau1, tau2
 from bench2robust.domains.retail.data import RetailData
@@ -73,7 +73,7 @@ def _package_folder() -> Path:
 
 
 def _read_tau2(folder: Path) -> RetailData:
-    policy = read_text(folder / "policy.md")
+    policy = read_prose(folder / "policy.md")
     database = read_json(folder / "db.json")
     tables = {
         k: field(database, k, dict, f"{folder}/db.json") for k in ("products", "users", "orders")
@@ -84,7 +84,7 @@ def _read_tau2(folder: Path) -> RetailData:
 
 
 def _read_tau1(folder: Path) -> RetailData:
-    policy = read_text(folder / "wiki.md")
+    policy = read_prose(folder / "wiki.md")
     tables = {k: read_json(folder / f"{k}.json") for k in ("products", "users", "orders")}
     file = folder / "tasks_test.json"
     tasks = tau1.read_tasks(read_json(file), str(file))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.canonical import Json, canonical, parse_result
@@ -12,7 +11,7 @@ from bench2robust.core.domain import Outcome, Session
 from bench2robust.core.errors import DataError
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import Task, ToolCall, ToolResult, ToolSpec, UserScript
-from bench2robust.domains.files import no_folder
+from bench2robust.domains.files import checkout
 from bench2robust.domains.guard import GuardedSession
 from bench2robust.domains.recorded import GIVE_UP, fields_of, give_up
 from bench2robust.domains.stabletoolbench.queries import (
@@ -143,11 +142,7 @@ def load_stabletoolbench(data: str | None = None) -> StableToolBenchDomain:
     Raises:
         DataError: the folder is missing, partial or damaged.
     """
-    if data is None:
-        raise DataError("stabletoolbench ships no data: give a checkout of it with --data PATH")
-    root = Path(data)
-    if not root.is_dir():
-        raise no_folder(root)
+    root = checkout("stabletoolbench", data)
     queries, apis = read_queries(root / "solvable_queries" / "test_instruction")
     cache = root / "tool_response_cache"
     if not cache.is_dir() and (root / "server" / "tool_response_cache").is_dir():

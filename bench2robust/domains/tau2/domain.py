@@ -6,22 +6,22 @@ makes it raise, and a write that was retried counts twice. Nothing is run again 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from bench2robust.core.backend import LogEntry
 from bench2robust.core.domain import Outcome, Session
-from bench2robust.core.errors import DataError, UnknownNameError
+from bench2robust.core.errors import DataError
 from bench2robust.core.fallback import FallbackClass
 from bench2robust.core.keyed import digest
 from bench2robust.core.types import Task, ToolCall, ToolSpec
 from bench2robust.domains.files import read_json
 from bench2robust.domains.flags import flag_notes, gold_flag
+from bench2robust.domains.suite import Gold, Suite
 from bench2robust.domains.tau2.copies import private
 from bench2robust.domains.tau2.kit import Kit
 from bench2robust.domains.tau2.opening import data_folder
@@ -30,25 +30,12 @@ from bench2robust.domains.tau2.session import Tau2Session
 from bench2robust.domains.tau2.state import Start
 from bench2robust.domains.tau2.tasks import read_cases
 from bench2robust.domains.tau2.tools import TRANSFER, toolsets, user_specs
-from bench2robust.domains.verdict import (
-    CallKey,
-    call_keys,
-    communicated,
-    matched,
-    rules_kept,
-)
+from bench2robust.domains.verdict import communicated, matched, rules_kept
 
 __all__ = ["Tau2Domain"]
 
 
-class _Gold(NamedTuple):
-    """What a task's gold calls lead to."""
-
-    delta: Mapping[str, str]
-    calls: Counter[CallKey]
-
-
-class Tau2Domain:
+class Tau2Domain(Suite):
     """A domain of τ²-bench through the installed package.
 
     A task succeeds when every part of its reward basis is met: ``DB``, the live state equals the
@@ -79,6 +66,7 @@ class Tau2Domain:
             case._replace(task=replace(case.task, user=kit.script(case.task.user)))
             for case in read_cases(raw, read_json(folder / "split_tasks.json"), str(folder))
         ]
+        super().__init__(case.task for case in cases)
         self.policy = opened.policy
         self._kit = kit
         self._package = package
@@ -92,25 +80,10 @@ class Tau2Domain:
         self._names = frozenset(spec.name for spec in self._augmented.specs)
         self._cases = {case.task.id: case for case in cases}
         self._starts: dict[str, Start] = {}
-        self._gold: dict[str, _Gold] = {}
-        self._tasks = {case.task.id: self._flagged(case.task) for case in cases}
         tasks = orjson.dumps([case._asdict() for case in cases], default=_plain)
         self.digest = digest(opened.digest, tasks.decode(), opened.policy, size=16)
+        self._tasks = {task.id: self._flagged(task) for task in self._tasks.values()}
         self.notes = (f"run by {package.label}", *flag_notes(tuple(self._tasks.values())))
-
-    # ---- tasks and tools ------------------------------------------------------------------
-
-    def tasks(self, split: str | None = None) -> Sequence[Task]:
-        """Return the tasks of a split (all if None), in the suite's order."""
-        if split not in (None, "train", "test"):
-            raise UnknownNameError("split", split, ("train", "test"))
-        return tuple(t for t in self._tasks.values() if split is None or t.split == split)
-
-    def task(self, task_id: str) -> Task:
-        """Return one task. Raises ``UnknownNameError`` with the nearest ids."""
-        if task_id not in self._tasks:
-            raise UnknownNameError("task", task_id, self._tasks)
-        return self._tasks[task_id]
 
     def tools(self, alternatives: bool = False) -> tuple[ToolSpec, ...]:
         """Return the tool specifications, with the alternative tools if asked."""
@@ -119,8 +92,6 @@ class Tau2Domain:
     def probes(self, known: str, blocked: frozenset[str]) -> Iterator[ToolCall]:
         """Yield the read calls, not to ``blocked`` tools, that ``known`` text suffices to make."""
         return (c for c in self._probes(known, blocked) if c.name in self._names - blocked)
-
-    # ---- episodes -------------------------------------------------------------------------
 
     def session(self, task: Task, alternatives: bool = False) -> Tau2Session:
         """Return a fresh session at the task's start."""
@@ -155,8 +126,6 @@ class Tau2Domain:
             ) from error
         return Start(environment, self._build, self._kit.lazy)
 
-    # ---- verdict --------------------------------------------------------------------------
-
     def evaluate(
         self,
         task: Task,
@@ -177,7 +146,7 @@ class Tau2Domain:
             success = state and told and actions
         return Outcome(success, state, told, made, len(task.actions))
 
-    def _state(self, task: Task, session: Session, gold: _Gold) -> bool:
+    def _state(self, task: Task, session: Session, gold: Gold) -> bool:
         """Whether the live state is what the task's basis wants; gold's where it wants none."""
         basis, assertions = self._cases[task.id].basis, self._cases[task.id].assertions
         if "ENV_ASSERTION" in basis:
@@ -187,15 +156,6 @@ class Tau2Domain:
             if not all(_holds(session.environment, assertion) for assertion in wanted):
                 return False
         return "DB" not in basis or session.delta() == gold.delta
-
-    def _gold_of(self, task: Task) -> _Gold:
-        gold = self._gold.get(task.id)
-        if gold is None:
-            session = self.session(task)
-            for call in task.actions:
-                session.call(call)
-            gold = self._gold[task.id] = _Gold(session.delta(), call_keys(task.actions))
-        return gold
 
     def _flagged(self, task: Task) -> Task:
         """Replay a task's gold calls; flag where one is refused, and where none is needed."""

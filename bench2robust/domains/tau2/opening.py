@@ -15,6 +15,9 @@ from bench2robust.domains.files import no_folder, read_text
 
 __all__ = ["data_folder", "read_database", "read_toml"]
 
+_MOST_DOTS = 300
+"""In one line: the parser's time grows with the square of the parts of a dotted key."""
+
 
 def data_folder(given: str | None, usual: Path, install: str) -> Path:
     """Return the folder of a domain's files.
@@ -43,8 +46,12 @@ def data_folder(given: str | None, usual: Path, install: str) -> Path:
 
 def read_toml(file: Path) -> dict[str, Any]:
     """Return a parsed TOML file. Raises ``DataError`` with the place of what is wrong."""
+    text = read_text(file)
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.count(".") > _MOST_DOTS:
+            raise DataError(f"{file}, line {number}: more than {_MOST_DOTS} dots, which is no key")
     try:
-        return tomllib.loads(read_text(file))
+        return tomllib.loads(text)
     except ValueError as error:  # also what Python says of a number with thousands of digits
         raise DataError(f"{file} is not valid TOML: {error}") from None
     except RecursionError:  # the parser calls itself for each bracket

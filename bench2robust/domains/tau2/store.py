@@ -7,10 +7,10 @@ five alternative tools are its.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from bench2robust.domains.files import field, read_json, read_text
+from bench2robust.domains.files import field
 from bench2robust.domains.retail.alternatives import ALTERNATIVES
 from bench2robust.domains.retail.data import RetailData
 from bench2robust.domains.retail.fallbacks import CLASSES
@@ -21,25 +21,13 @@ from bench2robust.domains.retail.state import Base, State
 from bench2robust.domains.retail.tools import Handler
 from bench2robust.domains.tau2.copies import Overlay
 from bench2robust.domains.tau2.kit import Alternative, Kit, Opened, Probes
-from bench2robust.domains.tau2.opening import read_database
-from bench2robust.domains.tau2.package import Package
+from bench2robust.domains.tau2.one_sided import build_agents, open_json
 from bench2robust.domains.tau2.session import Run
 from bench2robust.domains.tau2.tools import run_calculate
 
 __all__ = ["STORE"]
 
 _TABLES = ("products", "users", "orders")
-
-
-def _open(package: Package, folder: Path) -> Opened:
-    raw = read_json(folder / "db.json")
-    database, digest = read_database(package.models.RetailDB, raw, folder / "db.json")
-    return Opened((database, None), raw, read_text(folder / "policy.md"), digest)
-
-
-def _build(package: Package, database: Any, _: Any) -> Any:
-    module = package.environment
-    return module.Environment("retail", "", module.RetailTools(database))
 
 
 def _base(opened: Opened) -> Base:
@@ -75,8 +63,8 @@ def _on_live(base: Base, handler: Handler) -> Run:
 STORE = Kit(
     name="tau2retail",
     folder="retail",
-    open=_open,
-    build=_build,
+    open=partial(open_json, "RetailDB"),
+    build=partial(build_agents, "retail", "RetailTools"),
     probes=_probes,
     classes=CLASSES,
     fields={spec.name: spec.fields for spec in STOCK_SPECS},

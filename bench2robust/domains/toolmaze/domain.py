@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from bench2robust.core.canonical import Json, canonical
 from bench2robust.core.dataflow import Told
 from bench2robust.core.errors import DataError, UnknownNameError
 from bench2robust.core.paths import leaves
 from bench2robust.core.types import Task, ToolCall, ToolSpec, UserScript
-from bench2robust.domains.files import no_folder
+from bench2robust.domains.files import checkout
 from bench2robust.domains.guard import GuardedSession
 from bench2robust.domains.recorded import GIVE_UP, fields_of, give_up
 from bench2robust.domains.suite import Suite
@@ -132,11 +131,7 @@ def load_toolmaze(data: str | None = None) -> ToolMazeDomain:
     Raises:
         DataError: the folder is missing, partial or damaged.
     """
-    if data is None:
-        raise DataError("toolmaze ships no data: give a checkout of it with --data PATH")
-    root = Path(data)
-    if not root.is_dir():
-        raise no_folder(root)
+    root = checkout("toolmaze", data)
     tools = read_tools(root / "tools" / "definitions")
     cases = read_cases(root / "data" / "perturbed_tasks")
     for case in cases:

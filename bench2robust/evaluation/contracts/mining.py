@@ -52,7 +52,10 @@ def mine(
     else:
         miner = mine_samples(traces.samples(progress), folds, extensions)
     if not miner.tools and not traces.empty:
-        raise DataError("The files hold no recorded result: a contract of nothing never fires.")
+        raise DataError(
+            "The files hold no recorded result, and a contract of nothing never fires: give traces "
+            "with results."
+        )
     return miner
 
 

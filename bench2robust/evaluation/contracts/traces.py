@@ -36,7 +36,7 @@ from bench2robust.monitors.sources import (
     sample_of,
 )
 
-__all__ = ["Observed", "Reading", "Results", "Traces", "file_samples", "played_results"]
+__all__ = ["Observed", "Reading", "Results", "Traces", "file_samples"]
 
 Results: TypeAlias = Literal["executed", "delivered"]
 """Of a run's episodes: what the tools really returned, or what the agent saw."""
@@ -103,7 +103,7 @@ class Traces:
     def _sort(self, path: Path) -> None:
         if path.is_dir() and (path / MANIFEST).is_file():
             if not (path / EPISODES).is_file():
-                raise DataError(f"{path} holds no {EPISODES}.")
+                raise DataError(f"{path} holds no {EPISODES}: run its evaluation, or leave it out.")
             self._runs.append(path)
         elif not is_document(path):
             self.files += line_files(path)
@@ -177,19 +177,17 @@ class Traces:
             share = (folder / EPISODES).stat().st_size // max(1, sum(1 for _ in file))
         for record in read_records(folder):
             if record["status"] == "ok":
-                yield from played_results(run, record, self.reading.results)
+                yield from _played_results(run, record, self.reading.results)
             progress(share)
 
 
-def file_samples(
-    part: Part, fields: Fields, bad: BadLines, progress: Progress = lambda done: None
-) -> Iterator[Sample]:
+def file_samples(part: Part, fields: Fields, bad: BadLines) -> Iterator[Sample]:
     """Yield the samples of a part of a file; a row that holds none counts as a bad line.
 
     A row without a group is one of its own: nothing says that it belongs to another. Of an episode
     record of a seam, what carries a fault is no nominal result and is left out.
     """
-    found = _file_results(part, fields, bad, progress)
+    found = _file_results(part, fields, bad, lambda done: None)
     return (sample for sample, fault in found if fault is None)
 
 
@@ -207,7 +205,7 @@ def _file_results(
             bad.add(part.path, str(problem))
 
 
-def played_results(run: PastRun, record: EpisodeRecord, results: Results) -> Iterator[Observed]:
+def _played_results(run: PastRun, record: EpisodeRecord, results: Results) -> Iterator[Observed]:
     """Yield the results of a recorded episode, had by playing it again; its task is the group.
 
     Explicit errors are left out: they are not silent, and no nominal result.

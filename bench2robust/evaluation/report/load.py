@@ -75,8 +75,9 @@ def load(folders: Sequence[Path]) -> Loaded:
         DataError: a folder is not that of a run, or of a run of another schema.
         UsageError: a folder is given twice, or no run has an episode.
     """
-    if len({folder.resolve() for folder in folders}) < len(folders):
-        raise UsageError("A run is given twice: name each folder once.")
+    counts = Counter(folder.resolve() for folder in folders)
+    if twice := [str(folder) for folder, count in counts.items() if count > 1]:
+        raise UsageError(f"A run is given twice ({', '.join(twice)}): name each folder once.")
     runs = _runs(folders)
     packer = Packer()
     found: dict[ArmKey, list[EpisodeRecord]] = {}

@@ -16,14 +16,14 @@ from bench2robust.monitors.nodes import MOST_KEYS
 from bench2robust.monitors.pointers import escape, occurrences, pointer, split, unescape
 from bench2robust.monitors.violation import Violation
 
-__all__ = ["DateOrder", "date_of"]
+__all__ = ["DateOrder"]
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d|$)")
 _LONGEST = 40
 _MOST_DATES = 8
 
 
-def date_of(value: Json) -> datetime | None:
+def _date_of(value: Json) -> datetime | None:
     """Return the moment that an ISO 8601 text means (UTC where it names no zone), or None."""
     if type(value) is not str or len(value) > _LONGEST or not _DATE.match(value):
         return None
@@ -46,7 +46,7 @@ class DateOrder(Extension):
         """
         for path, value in values_of(result):
             if type(value) is dict and len(value) <= MOST_KEYS:
-                dates = {key: moment for key in sorted(value) if (moment := date_of(value[key]))}
+                dates = {key: moment for key in sorted(value) if (moment := _date_of(value[key]))}
                 if len(dates) <= _MOST_DATES:
                     for one, two in combinations(dates, 2):
                         sign = (dates[one] > dates[two]) - (dates[one] < dates[two])
@@ -90,5 +90,5 @@ class DateOrder(Extension):
 def _dated(fields: Json, step: str) -> tuple[datetime, str] | None:
     """Return the date that an object has under a step, and its text."""
     held: Json = fields.get(unescape(step)) if type(fields) is dict else None
-    moment = date_of(held)
+    moment = _date_of(held)
     return (moment, str(held)) if moment else None

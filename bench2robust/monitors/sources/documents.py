@@ -12,27 +12,19 @@ from bench2robust.core.yaml_files import parse_yaml
 from bench2robust.monitors.sources.parsing import parse
 from bench2robust.monitors.sources.sample import USUAL, Fields, Sample, sample_of
 
-__all__ = [
-    "DOCUMENTS",
-    "Kind",
-    "check_kind",
-    "export_samples",
-    "is_document",
-    "kind_of",
-    "load_document",
-]
+__all__ = ["Kind", "check_kind", "export_samples", "is_document", "kind_of", "load_document"]
 
 Kind = Literal["export", "mcp", "openapi", "schema"]
 """``export``: records of a database; ``mcp``: the answer to tools/list; ``openapi``: an OpenAPI
 description; ``schema``: the JSON Schema of one tool's results."""
-DOCUMENTS = (".json", ".yaml", ".yml")
+_DOCUMENTS = (".json", ".yaml", ".yml")
 MAX_DOCUMENT = 256 * 1024 * 1024
 """Largest document, in bytes; what is longer belongs in JSON lines, which are read as a stream."""
 
 
 def is_document(path: Path) -> bool:
     """Say whether a path is read whole, by its ending."""
-    return path.suffix.lower() in DOCUMENTS
+    return path.suffix.lower() in _DOCUMENTS
 
 
 def load_document(path: Path) -> Json:

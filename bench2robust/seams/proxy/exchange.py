@@ -60,6 +60,13 @@ class Exchange:
         pairs = zip(value, found, strict=True)
         return renewed(frame, [item if answer is None else answer for item, answer in pairs])
 
+    def unanswered(self, frame: bytes) -> None:
+        """Forget those calls of a frame from the client that had no answer: none will come."""
+        if self._calls:
+            for message in messages(parsed(frame)):
+                if "method" in message and "id" in message:
+                    self._cancel(id_key(message["id"]))
+
     def over(self) -> None:
         """Forget the calls that will have no answer any more."""
         while self._calls:
@@ -75,6 +82,7 @@ class Exchange:
             return None
         key = id_key(message["id"])
         self._done.pop(key, None)  # the id begins a new life
+        self._cancel(key)
         if method == "tools/list":
             self._lists.put(key, True)
             return None

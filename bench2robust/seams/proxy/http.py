@@ -8,6 +8,7 @@ the JSON document.
 from __future__ import annotations
 
 import asyncio
+from codecs import BOM_UTF8
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from ipaddress import ip_address
@@ -32,11 +33,15 @@ __all__ = ["HttpRelay"]
 
 SESSION = "mcp-session-id"
 _CONNECT_SECONDS = 10.0
-_IDLE_SECONDS = 4.0
-"""A connection is not used again later: many servers close theirs after five seconds."""
+_IDLE_SECONDS = 1.0
+"""A connection is not used again later. Servers close idle ones (Node after five seconds, gunicorn
+after two), and a POST that meets that cannot be sent again: it may have been carried out (RFC 9110,
+section 9.2.2, forbids it to a proxy)."""
 _LONGEST_HEADER = 2**16
 _CLOSING_SECONDS = 0.5
 _EVENTS, _DOCUMENT = "text/event-stream", "application/json"
+_BROKEN = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
+"""A connection that there was broke off."""
 _OWN = ("Content-Type", "Date", "Server")
 """Headers that aiohttp adds to an answer without them."""
 
@@ -115,7 +120,7 @@ class HttpRelay:
                 passage = rules.from_client(body)
             if passage.onward is None:
                 return web.Response(body=passage.back, content_type="application/json")
-            response = await self._relayed(request, passage, rules)
+            response = await self._relayed(request, passage.onward, passage.back, rules)
         if request.method == "DELETE" and session is not None and response.status < 300:
             self._conversations.close(session)
         return response
@@ -126,25 +131,38 @@ class HttpRelay:
         return self._conversations.open(session)
 
     async def _relayed(
-        self, request: web.Request, passage: Passage, rules: Rules
+        self, request: web.Request, onward: bytes, back: bytes | None, rules: Rules
     ) -> web.StreamResponse:
+        legible = ""
         try:
-            answer = await self._ask(request, passage.onward)
+            async with await self._ask(request, onward) as answer:
+                legible = _legible(answer) if rules is not TRANSPARENT else ""
+                if back is not None and not legible:  # nothing that it could be joined to
+                    return web.Response(body=back, content_type="application/json")
+                return await self._passed_on(request, answer, legible, back, rules)
         except (aiohttp.ClientError, TimeoutError) as error:
             return self._unreachable(error)
-        async with answer:
-            response = _Relayed(answer)
-            legible = _legible(answer) if rules is not TRANSPARENT else ""
-            if passage.back is not None and not legible:  # nothing that it could be joined to
-                return web.Response(body=passage.back, content_type="application/json")
-            try:
-                body = await _body(answer, response, legible, passage.back, rules)
-                await response.prepare(request)
-                async for chunk in body:
-                    await response.write(chunk)
-                await response.write_eof()
-            except (aiohttp.ClientError, ConnectionError):
-                _cut(request)  # as one side broke off, so must the other see it
+        finally:
+            if legible != _EVENTS:  # the rest of a stream may come when it is resumed
+                rules.unanswered(onward)
+
+    async def _passed_on(
+        self,
+        request: web.Request,
+        answer: aiohttp.ClientResponse,
+        legible: str,
+        back: bytes | None,
+        rules: Rules,
+    ) -> web.StreamResponse:
+        response = _Relayed(answer)
+        try:
+            body = await self._body(answer, response, legible, back, rules)
+            await response.prepare(request)
+            async for chunk in body:
+                await response.write(chunk)
+            await response.write_eof()
+        except (aiohttp.ClientError, ConnectionError):
+            _cut(request)  # as one side broke off, so must the other see it
         return response
 
     async def _ask(self, request: web.Request, body: bytes | None) -> aiohttp.ClientResponse:
@@ -162,8 +180,34 @@ class HttpRelay:
             allow_redirects=False,
         )
 
+    async def _body(
+        self,
+        answer: aiohttp.ClientResponse,
+        response: _Relayed,
+        legible: str,
+        back: bytes | None,
+        rules: Rules,
+    ) -> AsyncIterator[bytes]:
+        """Return what the client gets as the body of an answer; set its length if it is known."""
+        if legible == _EVENTS:
+            return _events(answer, back, rules)
+        if legible == _DOCUMENT:
+            held = await _held(answer)
+            if len(held) <= LONGEST:
+                seen = rules.from_server(held)
+                document = seen if back is None else joined(seen, back)
+                response.content_length = len(document)
+                return _all_of(document)
+            self._warn(f"An answer above {LONGEST:,} bytes passed without being looked at.")
+            response.content_length = answer.content_length
+            return _all_of(held, answer.content)
+        response.content_length = answer.content_length
+        return answer.content.iter_any()
+
     def _unreachable(self, error: Exception) -> web.Response:
         text = f"The server at {self._upstream.origin} gives no answer: {error or 'timeout'}"
+        if isinstance(error, _BROKEN) and not isinstance(error, aiohttp.ClientConnectorError):
+            text += ". Nobody knows whether it did what it was asked, so it was not asked again"
         self._warn(text)
         body = {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": text}}
         return web.Response(status=502, text=canonical(body), content_type="application/json")
@@ -186,27 +230,23 @@ def _legible(answer: aiohttp.ClientResponse) -> str:
     return answer.content_type if answer.content_type in (_EVENTS, _DOCUMENT) else ""
 
 
-async def _body(
-    answer: aiohttp.ClientResponse,
-    response: _Relayed,
-    legible: str,
-    back: bytes | None,
-    rules: Rules,
+async def _held(answer: aiohttp.ClientResponse) -> bytes:
+    """Return a body, or a beginning of it that is longer than what may be held in memory."""
+    held = bytearray()
+    async for chunk in answer.content.iter_any():
+        held += chunk
+        if len(held) > LONGEST:
+            break
+    return bytes(held)
+
+
+async def _all_of(
+    document: bytes, rest: aiohttp.StreamReader | None = None
 ) -> AsyncIterator[bytes]:
-    """Return what the client gets as the body of an answer, and set its length if it is known."""
-    if legible == _EVENTS:
-        return _events(answer, back, rules)
-    if legible == _DOCUMENT and (answer.content_length or 0) <= LONGEST:
-        seen = rules.from_server(await answer.read())
-        document = seen if back is None else joined(seen, back)
-        response.content_length = len(document)
-        return _once(document)
-    response.content_length = answer.content_length
-    return answer.content.iter_any()
-
-
-async def _once(document: bytes) -> AsyncIterator[bytes]:
     yield document
+    if rest is not None:
+        async for chunk in rest.iter_any():
+            yield chunk
 
 
 async def _events(
@@ -214,9 +254,13 @@ async def _events(
 ) -> AsyncIterator[bytes]:
     if back is not None:
         yield b"data: " + back + b"\n\n"
-    splitter = Splitter(EVENT)
+    splitter, start = Splitter(EVENT), True
     async for chunk in answer.content.iter_any():
         for piece in splitter.feed(chunk):
+            if start and piece.data.startswith(BOM_UTF8):  # it belongs to no field
+                yield BOM_UTF8
+                piece = piece._replace(data=piece.data[len(BOM_UTF8) :])
+            start = False
             yield _event(piece.data, rules) if piece.whole else piece.data
     for piece in splitter.rest():
         yield piece.data  # an event without its end counts for nothing

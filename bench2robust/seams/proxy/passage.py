@@ -33,6 +33,9 @@ class Rules(Protocol):
     def from_server(self, frame: bytes) -> bytes:
         """Return what the client gets in place of a frame from the server."""
 
+    def unanswered(self, frame: bytes) -> None:
+        """Take note that what a frame from the client asks will not be answered any more."""
+
 
 class _Transparent:
     """Faults off: every frame passes, and none is even parsed."""
@@ -42,6 +45,9 @@ class _Transparent:
 
     def from_server(self, frame: bytes) -> bytes:
         return frame
+
+    def unanswered(self, frame: bytes) -> None:
+        pass
 
 
 TRANSPARENT: Rules = _Transparent()
@@ -72,6 +78,13 @@ class Careful:
         except Exception as error:
             self._tell(error)
             return frame
+
+    def unanswered(self, frame: bytes) -> None:
+        """Take note that what a frame from the client asks will not be answered any more."""
+        try:
+            self._rules.unanswered(frame)
+        except Exception as error:
+            self._tell(error)
 
     def _tell(self, error: Exception) -> None:
         self._warn(f"A rule failed, the frame passed as it was: {type(error).__name__}: {error}")

@@ -33,14 +33,16 @@ class OpenCall:
     Attributes:
         modern: whether its results need a ``resultType``.
         delivery: what the agent got; a result that is sent again gets the same.
+        lasting: whether a task holds its result, which may be asked for again and again.
     """
 
-    __slots__ = ("delivery", "modern", "passage")
+    __slots__ = ("delivery", "lasting", "modern", "passage")
 
     def __init__(self, passage: Passage, modern: bool) -> None:
         self.passage = passage
         self.modern = modern
         self.delivery: Delivery | None = None
+        self.lasting = False
 
 
 class Session:
@@ -89,6 +91,7 @@ class Session:
         """Take note of a result that does not end its call."""
         task = result.get("task")
         if isinstance(task, dict):
+            call.lasting = True
             self._tasks.put(str(task.get("taskId")), call)
         else:
             made = call.passage.call
@@ -104,7 +107,7 @@ class Session:
 
     def drop(self, call: OpenCall) -> None:
         """Forget a call that will have no result."""
-        if call.delivery is None:
+        if call.delivery is None and not call.lasting:
             self.seam.drop(call.passage)
 
     def breaks_schema(self, call: OpenCall, delivery: Delivery) -> bool:

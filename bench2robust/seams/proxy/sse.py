@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["event_frame", "event_id", "with_frame"]
+__all__ = ["event_frame", "with_frame"]
 
 _LINE = re.compile(rb"(?P<text>[^\r\n]*)(?P<end>\r\n|\n|\r)")
 
@@ -13,12 +13,6 @@ def event_frame(event: bytes) -> bytes | None:
     """Return the data of an event, its lines joined; None if it has none."""
     data = [_value(text) for text in _lines(event) if _is(text, b"data")]
     return b"\n".join(data) if data else None
-
-
-def event_id(event: bytes) -> bytes | None:
-    """Return the last id that an event names; None if it names none."""
-    named = [_value(text) for text in _lines(event) if _is(text, b"id")]
-    return named[-1] if named else None
 
 
 def with_frame(event: bytes, frame: bytes) -> bytes:

@@ -27,7 +27,7 @@ __all__ = ["StdioRelay"]
 
 CHUNK = 2**18
 GRACE = 10.0
-"""Seconds that a server has to end by itself once its client is gone."""
+"""Seconds that a server has to end by itself once its client hung up and has read what it said."""
 _STOPPING = 1.0
 """Seconds that it has if this process is asked to stop."""
 _POLL = 0.02
@@ -60,6 +60,7 @@ class StdioRelay:
         self._over = Event()
         self._asked_to_stop = False
         self._deadline = inf
+        self._heard = 0.0
         self._child: subprocess.Popen[bytes]
 
     def run(self) -> int:
@@ -120,7 +121,11 @@ class StdioRelay:
                 if piece.whole:
                     with self._deciding:
                         piece = piece._replace(data=self._rules.from_server(piece.data))
-                self._to_client.write(piece)
+                self._heard = inf  # a slow reader's time is not the server's
+                try:
+                    self._to_client.write(piece)
+                finally:
+                    self._heard = monotonic()
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         """Hand a signal on; whoever sent it may kill this process soon."""
@@ -135,8 +140,8 @@ class StdioRelay:
         assert child.stdin is not None
         with suppress(OSError):
             child.stdin.close()
-        self._deadline = min(self._deadline, monotonic() + self._grace)
-        while child.poll() is None and monotonic() < self._deadline:
+        start = monotonic()
+        while child.poll() is None and monotonic() < self._last_moment(start):
             sleep(_POLL)
         patient = child.poll() is not None  # its last words wait for a slow reader, as in a pipe
         if not patient:
@@ -144,10 +149,14 @@ class StdioRelay:
             child.kill()
             child.wait()
         while down.is_alive() and (
-            (patient and not self._asked_to_stop) or monotonic() < self._deadline
+            (patient and not self._asked_to_stop) or monotonic() < self._last_moment(start)
         ):
             down.join(_POLL)
         return self._code(child.returncode)
+
+    def _last_moment(self, start: float) -> float:
+        """Return when a server that has had since ``start`` to end is ended."""
+        return min(self._deadline, max(start, self._heard) + self._grace)
 
     def _code(self, code: int) -> int:
         if code >= 0:

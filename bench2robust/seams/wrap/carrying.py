@@ -11,7 +11,7 @@ from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.seam import Seam
 from bench2robust.seams.wrap.values import delivered, is_opaque, json_arguments, text_of
 
-__all__ = ["Refused", "carry", "carry_async", "error_text"]
+__all__ = ["Refused", "carry", "carry_async"]
 
 Refused: TypeAlias = Callable[[Delivery], Any]
 """Makes of an error that a seam delivers what the caller of the tool gets; it may raise."""
@@ -21,7 +21,7 @@ _INSIDE: ContextVar[frozenset[tuple[int, str]]] = ContextVar("_INSIDE", default=
 half, which must not pass the seam again."""
 
 
-def error_text(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     """Return what a tool's exception says, as the text of a result."""
     return f"Error: {type(error).__name__}: {error}"
 
@@ -91,7 +91,7 @@ def _failed(seam: Seam, passage: Passage, error: BaseException, refused: Refused
     if not isinstance(error, Exception):  # cancelled or interrupted: there is no result
         seam.drop(passage)
         raise error
-    got = seam.after(passage, ToolResult(error_text(error), True))
+    got = seam.after(passage, ToolResult(_error_text(error), True))
     if got.faulted:
         return refused(got)
     raise error

@@ -13,7 +13,7 @@ from bench2robust.seams.seam import Seam
 from bench2robust.seams.specs import Tool, mcp_tool
 from bench2robust.seams.wrap.carrying import carry, carry_async
 
-__all__ = ["Function", "declared", "described", "is_async", "wrapped"]
+__all__ = ["Function", "declared", "described", "wrapped"]
 
 Function = Callable[..., Any]
 
@@ -52,7 +52,7 @@ def declared(entry: Mapping[str, Any]) -> Tool:
     return mcp_tool({**function, "inputSchema": function.get("parameters")})
 
 
-def is_async(function: Function) -> bool:
+def _is_async(function: Function) -> bool:
     """Say whether calling a function gives an awaitable."""
     call = getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
@@ -72,7 +72,7 @@ def wrapped(seam: Seam, name: str, function: Function) -> Function:
         arguments = _named(signature, args, kwargs)
         return await carry_async(seam, name, arguments, lambda: function(*args, **kwargs))
 
-    return async_twin if is_async(function) else twin
+    return async_twin if _is_async(function) else twin
 
 
 def _named(

@@ -14,10 +14,10 @@ from bench2robust.curricula import curriculum_names
 from bench2robust.injectors.profiles import pin_profile
 from bench2robust.training.config import TrainSettings
 
-__all__ = ["ACCELERATE", "CONFIG", "MOUNT", "STOP", "Job", "Places", "make_job", "to_yaml"]
+__all__ = ["CONFIG", "MOUNT", "STOP", "Job", "Places", "make_job", "to_yaml"]
 
 CONFIG = "config.yaml"
-ACCELERATE = "accelerate.yaml"
+_ACCELERATE = "accelerate.yaml"
 STOP = "stop"
 MOUNT = "/runs"
 """Where jobs in containers find the storage that outlives them."""
@@ -67,7 +67,7 @@ class Job:
         python = shlex.quote(launch.python)
         if not hardware.devices:
             return f"{python} {train}"
-        options = [f"--config_file {home}/{ACCELERATE}"]
+        options = [f"--config_file {home}/{_ACCELERATE}"]
         if self.distributed:
             options += [
                 f"--num_machines {hardware.nodes}",
@@ -82,7 +82,7 @@ class Job:
         """Return the files that the command needs: name to text."""
         files = {CONFIG: to_yaml(_pinned(self.settings))}
         if self.settings.hardware.devices:
-            files[ACCELERATE] = to_yaml(_accelerate(self.settings))
+            files[_ACCELERATE] = to_yaml(_accelerate(self.settings))
         return files
 
 

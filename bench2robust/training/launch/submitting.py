@@ -16,7 +16,7 @@ from bench2robust.training.launch.local import node_script, run_here
 from bench2robust.training.launch.skypilot import skypilot_task
 from bench2robust.training.launch.slurm import slurm_script
 
-__all__ = ["BACKENDS", "Backend", "Submitted", "render", "submit"]
+__all__ = ["Backend", "Submitted", "render", "submit"]
 
 Backend = Literal["slurm", "submitit", "kubernetes", "skypilot", "local"]
 Render: TypeAlias = Callable[[Job], str]
@@ -46,7 +46,7 @@ def _submitit_parameters(job: Job) -> str:
     return described(job)
 
 
-BACKENDS: Mapping[Backend, _Way] = {
+_BACKENDS: Mapping[Backend, _Way] = {
     "slurm": _Way("job.sh", slurm_script, ("sbatch",)),
     "submitit": _Way("submitit.yaml", _submitit_parameters, None),
     "kubernetes": _Way("job.yaml", kubernetes_manifest, ("kubectl", "create", "-f"), True),
@@ -70,7 +70,7 @@ class Submitted(NamedTuple):
 
 def render(settings: TrainSettings, backend: Backend) -> tuple[Job, str]:
     """Return the job, and the script that describes it to a backend."""
-    way = BACKENDS[backend]
+    way = _BACKENDS[backend]
     job = make_job(settings, way.mounted)
     return job, way.render(job)
 
@@ -83,7 +83,7 @@ def submit(settings: TrainSettings, backend: Backend) -> Submitted:
             than this one.
         Bench2RobustError: the scheduler refuses the job.
     """
-    way = BACKENDS[backend]
+    way = _BACKENDS[backend]
     if backend == "local" and settings.hardware.nodes > 1:
         raise UsageError(
             f"hardware.nodes is {settings.hardware.nodes} and the backend local is one machine: "

@@ -61,7 +61,7 @@ def load_weights(path: Path) -> Weights:
         outputs = weights[f"b{len(weights) // 2 - 2}"].shape
         fits = weights["mean"].shape == (len(FIELDS),) and outputs == (len(Move),)
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise DataError(f"{path} holds no policy: {error}.") from None
+        raise DataError(f"{path} holds no policy: {error}. Train it again.") from None
     if not fits:
         raise DataError(f"{path} holds a policy for other observations or moves: train it again.")
     return weights

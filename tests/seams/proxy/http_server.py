@@ -1,7 +1,9 @@
 """A real streamable HTTP server, in this process, around the messages of ``tool_server``.
 
 ``X-Answer`` says how a POST is answered: ``json``, ``sse``, ``cut`` (the stream breaks off before
-the answer, which a resumed one brings), ``die`` (the connection breaks off) or ``wait``.
+the answer, which a resumed one brings), ``die`` (the connection breaks off), ``hang up`` (so it
+does before anything came), ``fail`` (a status of 503), ``endless`` (a document without its length)
+or ``wait``. ``frame`` is how an event is written instead.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ class Shop:
     kept: list[bytes] = field(default_factory=list)
     left: int = 0
     sessions: int = 0
+    frame: str = ""
 
     def application(self) -> web.Application:
         application = web.Application(client_max_size=2**26)
@@ -69,8 +72,15 @@ class Shop:
             except asyncio.CancelledError:
                 self.left += 1
                 raise
+        if how == "hang up":
+            assert request.transport is not None
+            request.transport.abort()
+        if how == "fail":
+            return web.Response(status=503)
         if not frames:
             return web.Response(status=202)
+        if how == "endless":
+            return await self._endless(request, frames[-1])
         if how == "json":
             session = {}
             if b'"initialize"' in body:
@@ -79,11 +89,23 @@ class Shop:
             return web.Response(body=frames[-1], content_type="application/json", headers=session)
         return await self._events(request, frames, how)
 
+    async def _endless(self, request: web.Request, document: bytes) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        await response.write(document[:60_000])
+        await response.write(document[60_000:])
+        await response.write_eof()
+        return response
+
     async def _events(
         self, request: web.Request, frames: list[bytes], how: str
     ) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
+        if self.frame:
+            before, after = self.frame.encode().split(b"%s")
+            await response.write(before + frames[-1] + after)
+            return response
         await response.write(b"id: 0\r\ndata: \r\n\r\n")
         if how in ("cut", "die"):
             self.kept = frames

@@ -333,3 +333,36 @@ def test_calls_that_are_never_answered_do_not_pile_up(monkeypatch: pytest.Monkey
     assert talk.result(0) is None and talk.result(5) is not None
     talk.exchange.over()
     assert len(dropped) == latest.MOST + 4
+
+
+def test_a_call_whose_id_is_used_again_leaves_its_place() -> None:
+    talk = Talk(faults={**WRONG, "budget": 1})
+    talk.call(1)
+    talk.call(1)
+    assert talk.result(1)["result"]["structuredContent"]["total"] != 120.5
+    assert talk.session.seam.delivered == 1
+
+
+def test_what_is_not_answered_leaves_its_place_and_what_was_stays() -> None:
+    talk = Talk(faults={**WRONG, "budget": 1})
+    frame = json.dumps(
+        [{"id": n, "method": "tools/call", "params": {"name": "get"}} for n in (1, 2)]
+    )
+    talk.exchange.from_client(frame.encode())
+    talk.exchange.unanswered(frame.encode())
+    assert talk.result(1) is None, "nobody waits for it any more"
+    talk.call(3)
+    assert talk.result(3)["result"]["structuredContent"]["total"] != 120.5
+
+
+def test_a_task_whose_result_was_asked_for_in_vain_keeps_its_place() -> None:
+    talk = Talk(faults={**WRONG, "budget": 1})
+    talk.call(1)
+    talk.result(1, {"task": {"taskId": "t"}})
+    for identity in (2, 3):
+        talk.ask({"id": identity, "method": "tasks/result", "params": {"taskId": "t"}})
+        talk.ask({"method": "notifications/cancelled", "params": {"requestId": identity}})
+    talk.call(4)
+    assert talk.result(4) is None, "the one fault is the task's"
+    talk.ask({"id": 5, "method": "tasks/result", "params": {"taskId": "t"}})
+    assert talk.result(5)["result"]["structuredContent"]["total"] != 120.5

@@ -248,6 +248,73 @@ def test_a_server_that_is_away_or_breaks_off(play: Play, shop: ModuleType) -> No
     play(go, faults="paper")
 
 
+def test_a_call_without_an_answer_frees_its_place(play: Play) -> None:
+    """With room for one fault, a call that is lost must not take the place of the next."""
+
+    async def go(place: Setting) -> None:
+        call = body("tools/call", ORDER)
+        for how in ("fail", "hang up", "leave"):
+            session = how.replace(" ", "-")
+            if how == "leave":
+                with pytest.raises(asyncio.TimeoutError):
+                    await asyncio.wait_for(place.ask(call, "wait", mcp_session_id=session), 0.5)
+                while not place.shop.left:
+                    await asyncio.sleep(0.01)
+            else:
+                assert (await place.ask(call, how, mcp_session_id=session))[0].status >= 500
+            again = body("tools/call", ORDER, 2)
+            _, document = await place.ask(again, mcp_session_id=session)
+            assert total(document) != 120.5, how
+        assert place.proxy.said and "Nobody knows whether" in place.proxy.said[0]
+
+    play(go, faults={**ALWAYS, "budget": 1})
+
+
+def test_a_request_whose_connection_breaks_is_not_sent_again(play: Play) -> None:
+    async def go(place: Setting) -> None:
+        assert (await place.ask(body("ping")))[0].status == 200  # a connection to be used again
+        answer, _ = await place.ask(body("tools/call", ORDER), "hang up")
+        assert answer.status == 502
+        assert len(place.shop.seen) == 2
+
+    play(go)
+
+
+def test_a_document_without_a_length_is_not_held_whole(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench2robust.seams.proxy.http.LONGEST", 50_000)
+
+    async def go(place: Setting) -> None:
+        big = {"name": "big", "arguments": {"bytes": 90_000}}
+        for how in ("endless", "json"):
+            _, document = await place.ask(body("tools/call", big), how, mcp_session_id="a")
+            assert len(json.loads(document)["result"]["content"][0]["text"]) == 90_000
+        assert (
+            place.proxy.said == ["An answer above 50,000 bytes passed without being looked at."] * 2
+        )
+        _, document = await place.ask(body("tools/call", ORDER, 2), "endless", mcp_session_id="a")
+        assert total(document) != 120.5
+        answer, text = await place.ask(body("tools/call", {"name": "x" * 60_000}))
+        assert answer.status == 413 and b"50000" in text
+
+    play(go, faults={**ALWAYS, "tools": {"big": {}}})
+
+
+@pytest.mark.parametrize(
+    "frame", ["\ufeffdata: %s\n\n", ":c\r\nid\r\ndata:%s\r\n\r\n", "data: %s\r\r"]
+)
+def test_an_event_may_be_written_in_other_ways(play: Play, frame: str) -> None:
+    async def go(place: Setting) -> None:
+        place.shop.frame = frame
+        _, stream = await place.ask(body("tools/call", ORDER), "sse", mcp_session_id="a")
+        before, after = frame.encode().split(b"%s")
+        assert stream.startswith(before.rstrip(b" ")) and stream.endswith(after)
+        assert b"120.5" not in stream
+
+    play(go, faults=ALWAYS)
+
+
 def test_a_server_that_is_not_there_is_a_bad_gateway(shop: ModuleType) -> None:
     async def main() -> None:
         async with shop.serving(shop.new()) as url:

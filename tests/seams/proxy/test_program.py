@@ -42,6 +42,20 @@ def test_a_record_is_replayed_exactly(wire: ModuleType, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.part"))
 
 
+def test_a_killed_proxy_loses_nothing(wire: ModuleType, tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    with wire.Wire(wire.proxied("--faults", "paper", "--record", str(record))) as client:
+        for n in range(5):
+            client.ask(wire.call(n, "get_order"))
+        client.process.kill()
+        client.process.wait()
+    assert record.read_text() == "" and len([*tmp_path.glob("*.part")]) == 1
+    _, said = run(wire, "--record", str(record), calls=1)
+    assert "The 5 calls in record.jsonl." in said
+    assert [episode["calls"] for episode in read_episodes(record)] == [5, 1]
+    assert not list(tmp_path.glob("*.part"))
+
+
 def test_a_big_result_is_faulted_like_any_other(wire: ModuleType) -> None:
     with wire.Wire(wire.proxied("--faults", "server_error")) as client:
         answer = client.ask(wire.call(1, "big", bytes=3_000_000))

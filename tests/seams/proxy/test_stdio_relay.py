@@ -112,6 +112,20 @@ def test_the_last_words_of_a_server_wait_for_a_slow_client(wire: ModuleType) -> 
     assert process.wait(20) == 0
 
 
+def test_a_slow_client_costs_a_server_no_grace(wire: ModuleType) -> None:
+    script = "import sys; sys.stdin.read(); sys.stdout.write(('x' * 99 + '\\n') * 90_000)"
+    command = wire.relayed([sys.executable, "-S", "-c", script], 0.4)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               env=wire.environment())  # fmt: skip
+    assert process.stdout is not None
+    read = 0
+    while part := process.stdout.read(3_000_000):  # more than all pipes and buffers hold
+        read += len(part)
+        time.sleep(0.8)
+    process.stdout.close()
+    assert (read, process.wait(20)) == (9_000_000, 0)
+
+
 def test_a_flood_that_nobody_reads_stays_out_of_memory(wire: ModuleType) -> None:
     script = "import os, sys\nwhile True: os.write(1, b'y' * 999 + b'\\n')"
     command = wire.relayed([sys.executable, "-S", "-c", script])

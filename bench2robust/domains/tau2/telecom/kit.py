@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench2robust.domains.files import read_text
+from bench2robust.domains.files import read_prose
 from bench2robust.domains.tau2.kit import Kit, Opened
 from bench2robust.domains.tau2.opening import read_database, read_toml
 from bench2robust.domains.tau2.package import Package
@@ -25,7 +25,7 @@ def _open(package: Package, folder: Path) -> Opened:
     module = package.environment
     database, digest = read_database(module.TelecomDB, raw, folder / "db.toml")
     user, of_user = read_database(module.TelecomUserDB, phone, folder / "user_db.toml")
-    texts = (read_text(folder / name) for name in ("main_policy.md", "tech_support_manual.md"))
+    texts = (read_prose(folder / name) for name in ("main_policy.md", "tech_support_manual.md"))
     return Opened((database, user), raw, _POLICY.format(*texts), digest + of_user)
 
 

@@ -18,7 +18,6 @@ __all__ = [
     "id_named",
     "incident",
     "is_number",
-    "is_text",
     "key_of",
     "mappings",
     "status_like",
@@ -63,7 +62,7 @@ def is_number(value: Json) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_text(value: Json) -> bool:
+def _is_text(value: Json) -> bool:
     """Say whether a leaf is prose: at least 16 characters and two spaces."""
     return isinstance(value, str) and len(value) >= 16 and value.count(" ") >= 2
 
@@ -91,7 +90,7 @@ def id_leaves(value: Json) -> Iterator[tuple[Path, Json]]:
 
 def text_leaves(value: Json) -> Iterator[tuple[Path, str]]:
     """Yield the leaves that are prose."""
-    return ((path, leaf) for path, leaf in leaves(value) if is_text(leaf))
+    return ((path, leaf) for path, leaf in leaves(value) if _is_text(leaf))
 
 
 def content_leaf(value: Json) -> tuple[Path, str] | None:
