@@ -17,7 +17,8 @@ _MISFITS = (ValueError, TypeError, KeyError, AttributeError, ArithmeticError)
 def parse_yaml(text: str, what: str) -> Any:
     """Return the value of a YAML text.
 
-    Aliases are refused: a few lines of them can stand for more values than memory holds.
+    Aliases are refused: a few lines of them can stand for more values than memory holds. So is a
+    name that stands twice in one mapping, of which PyYAML would keep the last without a word.
 
     Args:
         what: what the error text calls the source, such as a path.
@@ -44,6 +45,16 @@ class _PlainLoader(yaml.SafeLoader):
                 None, None, "aliases are not supported: write the value out", mark
             )
         return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{shown(key.value)} is given twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:

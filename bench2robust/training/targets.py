@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import UsageError, shown
 from bench2robust.evaluation.config_files import merge_settings
 from bench2robust.evaluation.settings import Settings
 from bench2robust.training.config import TrainSettings
@@ -45,6 +45,9 @@ def read_targets(texts: Sequence[str], settings: TrainSettings) -> Targets:
     Raises:
         UsageError: a mode is unknown, a value is no share, or the run examines nothing.
     """
+    for text in texts:
+        if "=" not in text:
+            raise UsageError(f"--at-least {shown(text)}: write it as MODE=SHARE, such as S1=0.5.")
     targets = Targets.read(merge_settings({}, texts))
     held = settings.held_out
     if texts and (settings.method == "ppo" or not held.tasks or 1.0 not in held.temperatures):

@@ -19,6 +19,13 @@ def test_aliases_are_refused(text: str) -> None:
         parse_yaml(text, "f")
 
 
+@pytest.mark.parametrize("text", ["a: 1\nb: 2\na: 3", "b:\n  a: {}\n  a: {}", "{c: {a: 1, a: 1}}"])
+def test_a_name_that_is_given_twice_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match=r"x\.yaml, line \d, .*'a' is given twice"):
+        parse_yaml(text, "x.yaml")
+    assert parse_yaml("[{a: 1}, {a: 2}]", "x.yaml") == [{"a": 1}, {"a": 2}]
+
+
 def test_a_bomb_of_aliases_does_not_go_off() -> None:
     rows = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(UsageError, match="line 2"):

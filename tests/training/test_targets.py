@@ -44,6 +44,8 @@ def test_targets_that_mean_nothing_are_refused_before_training(settings: Any, sm
         read_targets(["S4=0.5"], settings)
     with pytest.raises(UsageError, match="S1"):
         read_targets(["S1=50"], settings)
+    with pytest.raises(UsageError, match="--at-least 'S1': write it as MODE=SHARE"):
+        read_targets(["S1"], settings)
     with pytest.raises(UsageError, match=r"--at-least S1=0\.5 .*plays none"):
         read_targets(["S1=0.5"], small.settings())
     assert read_targets([], small.settings()).missed(Path("none")) == []
