@@ -18,15 +18,15 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.machine import FaultPlan
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.seams.episode import UNJUDGED, MonitorName, episode_record
-from bench2robust.seams.recording import append, locked, notes
+from bench2robust.seams.recording import append, is_appended, locked, notes
 
-__all__ = ["KILLED", "SCRATCH", "adopted", "scratch_episode", "scratch_files"]
+__all__ = ["SCRATCH", "close_leftovers", "scratch_episode", "scratch_files"]
 
 SCRATCH = ".part"
-KILLED = f"{UNJUDGED}; its program was killed, or went on when this was read"
+_KILLED = f"{UNJUDGED}; its program was killed, or went on when this was read"
 
 
-def adopted(path: Path) -> list[str]:
+def close_leftovers(path: Path) -> list[str]:
     """Append to a record file the episodes of programs that were killed while they recorded to it.
 
     Returns:
@@ -36,7 +36,7 @@ def adopted(path: Path) -> list[str]:
         return []
     try:
         with locked(path) as record:
-            return [text for part in scratch_files(path) for text in _adopted(part, record)]
+            return [text for part in scratch_files(path) for text in _closed(part, record)]
     except OSError as error:
         return [f"What is left of earlier episodes beside {path} stays as it is: {error}."]
 
@@ -67,23 +67,26 @@ def scratch_episode(file: IO[bytes]) -> EpisodeRecord | None:
         rows, plan, tools, about["substitutes"], monitor,
         agent="agent", success=None, redacted=redacted,
     )  # fmt: skip
-    record["reason"] = KILLED
+    record["reason"] = _KILLED
     return record
 
 
-def _adopted(part: Path, record: IO[bytes]) -> Iterator[str]:
-    with open(part, "rb") as file:
+def _closed(part: Path, record: IO[bytes]) -> Iterator[str]:
+    with open(part, "r+b") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return  # its program lives
+        if is_appended(record, file):
+            part.unlink()
+            return
         try:
             episode = scratch_episode(file)
         except (ValueError, KeyError, TypeError) as error:
             yield f"{part} is of no episode, and stays as it is: {error!r}."
             return
         if episode is not None:
-            append(record, episode)
+            append(record, episode, file)
             yield (
                 f"The {episode['calls']} calls in {part.name}, whose program was killed, "
                 f"are an episode of {record.name} now."

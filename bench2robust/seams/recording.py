@@ -28,7 +28,7 @@ from bench2robust.injectors.fields import critical_fields
 from bench2robust.monitors.ledger import Check
 from bench2robust.seams.redact import Redaction
 
-__all__ = ["Recorder", "Row", "append", "locked", "notes"]
+__all__ = ["Recorder", "Row", "append", "is_appended", "locked", "notes"]
 
 Row = dict[str, Json]
 """One line of the scratch file: ``i``, which call it is about, and what is known of it so far; or
@@ -127,7 +127,7 @@ class Recorder:
     def close(self, record: EpisodeRecord) -> None:
         """Append the episode to the record, in one piece even where others append to it too."""
         with locked(self._path) as file:
-            append(file, record)
+            append(file, record, self._file)
         self.discard()
 
     def discard(self) -> None:
@@ -148,16 +148,47 @@ class Recorder:
 @contextmanager
 def locked(path: Path) -> Iterator[IO[bytes]]:
     """Open a record file to append to it, and hold it alone."""
-    with open(path, "ab") as file:
+    with open(path, "a+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield file
 
 
-def append(file: IO[bytes], record: EpisodeRecord) -> None:
-    """Append an episode to a record file that is held, and see it on the disk."""
-    file.write(f"{canonical(record)}\n".encode())
+def append(file: IO[bytes], record: EpisodeRecord, scratch: IO[bytes]) -> None:
+    """Append an episode to a record file that is held, and see it on the disk.
+
+    Its scratch file notes first where, so that after a kill :func:`is_appended` knows of it.
+    """
+    line = f"{canonical(record)}\n"
+    note = canonical({"appended": [file.seek(0, os.SEEK_END), digest(line)]})
+    scratch.seek(0, os.SEEK_END)
+    scratch.write(f"\n{note}\n".encode())  # what stands before may be torn
+    scratch.flush()
+    file.write(line.encode())
     file.flush()
     os.fsync(file.fileno())
+
+
+def is_appended(file: IO[bytes], scratch: IO[bytes]) -> bool:
+    """Say whether the episode of a scratch file is in the record file, which is held.
+
+    What a kill tore while it was written is removed.
+    """
+    last = b""
+    scratch.seek(0)
+    for last in scratch:  # noqa: B007
+        pass
+    scratch.seek(0)
+    try:
+        at, told = json.loads(last)["appended"]
+        file.seek(at)
+    except (ValueError, TypeError, KeyError):
+        return False
+    line = file.readline()
+    if digest(line.decode("utf-8", "replace")) == told:
+        return True
+    if line and not line.endswith(b"\n"):
+        file.truncate(at)
+    return False
 
 
 def notes(file: IO[bytes]) -> tuple[Row, list[Row]]:

@@ -28,7 +28,7 @@ from bench2robust.monitors.monitor import OutcomeMonitor
 from bench2robust.monitors.receipts import Wording, receipt, receipt_text
 from bench2robust.monitors.recovery import Substitutes
 from bench2robust.seams.episode import MonitorName, episode_record
-from bench2robust.seams.leftover import adopted
+from bench2robust.seams.leftover import close_leftovers
 from bench2robust.seams.options import FaultSource
 from bench2robust.seams.passage import Delivery, Passage
 from bench2robust.seams.recording import Recorder, Row
@@ -101,7 +101,7 @@ class Seam:
         self._guard = _guard(loop, cap, self._tools)
         self._lock = Lock()
         rules = Redaction(redact)
-        self.leftovers = adopted(Path(record)) if record is not None else []
+        self.leftovers = close_leftovers(Path(record)) if record is not None else []
         self._recorder = Recorder(Path(record), rules) if record is not None else None
         if self._recorder is not None:
             atexit.register(self.close)  # who forgets to close it has a record all the same
@@ -295,7 +295,7 @@ class _Toolbox:
         return self._by_name.get(name) if self._by_name else unknown_tool(name)
 
     def call(self, call: ToolCall) -> ToolResult:
-        raise NotImplementedError("whoever carries the calls runs them, not the seam")
+        raise AssertionError("whoever carries the calls runs them, not the seam")
 
 
 def _monitor(

@@ -14,6 +14,7 @@ from bench2robust.core.errors import DataError, UsageError
 from bench2robust.core.types import ToolCall, ToolResult
 from bench2robust.evaluation.record_check import problem
 from bench2robust.injectors.profiles import load_profile
+from bench2robust.seams.recording import Recorder
 from bench2robust.seams.redact import REDACTED, Redaction
 from bench2robust.seams.replay import read_episodes
 from bench2robust.seams.seam import Seam
@@ -230,6 +231,23 @@ def test_what_a_killed_program_noted_becomes_an_episode(tmp_path: Path) -> None:
     (found,), (expected,) = read_episodes(record), read_episodes(whole)
     assert "was killed" in found["reason"] and problem(found) == ""
     assert found == {**expected, "reason": found["reason"]} and found["seam"]["redacted"] > 0
+
+
+@pytest.mark.parametrize("torn", [0, 5])
+def test_a_kill_between_the_record_and_the_scratch_file_doubles_nothing(
+    torn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = tmp_path / "record.jsonl"
+    carry(first := Seam(TOOLS, record=record), CALLS[0])
+    first.close()
+    carry(killed := Seam(TOOLS, record=record), CALLS[0])
+    monkeypatch.setattr(Recorder, "discard", lambda self: self._file.close())
+    killed.close()
+    whole = record.read_bytes()
+    record.write_bytes(whole[: len(whole) - torn])
+    assert len(Seam(record=record).leftovers) == (1 if torn else 0)
+    reasons = ["was killed" in episode["reason"] for episode in read_episodes(record)]
+    assert reasons == [False, bool(torn)]
 
 
 def test_an_episode_that_goes_on_is_left_alone(tmp_path: Path) -> None:

@@ -301,8 +301,7 @@ async def _asked_to_stop() -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (SIGINT, SIGTERM):
-        with suppress(NotImplementedError):  # Windows raises KeyboardInterrupt instead
-            loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, stop.set)
     await stop.wait()
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 from types import ModuleType
+from typing import IO
 
 import pytest
 
@@ -100,29 +101,34 @@ def test_a_server_that_floods_a_slow_client_is_slowed_down(wire: ModuleType) -> 
             assert b'"4999' not in lines[0] and lines[4_999].count(b"0" * 800) == 1
 
 
-def test_the_last_words_of_a_server_wait_for_a_slow_client(wire: ModuleType) -> None:
-    script = "import sys; sys.stdout.write('x' * 3_000_000 + '\\n')"
-    command = wire.relayed([sys.executable, "-S", "-c", script], 0.2)
+def without_input(
+    wire: ModuleType, script: str, grace: float
+) -> tuple[subprocess.Popen[bytes], IO[bytes]]:
+    """Start a relay before a server that runs a script; return it and what it says."""
+    command = wire.relayed([sys.executable, "-S", "-c", script], grace)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                env=wire.environment())  # fmt: skip
     assert process.stdout is not None
+    return process, process.stdout
+
+
+def test_the_last_words_of_a_server_wait_for_a_slow_client(wire: ModuleType) -> None:
+    script = "import sys; sys.stdout.write('x' * 3_000_000 + '\\n')"
+    process, output = without_input(wire, script, 0.2)
     time.sleep(1.5)
-    assert len(process.stdout.read()) == 3_000_001
-    process.stdout.close()
+    assert len(output.read()) == 3_000_001
+    output.close()
     assert process.wait(20) == 0
 
 
 def test_a_slow_client_costs_a_server_no_grace(wire: ModuleType) -> None:
     script = "import sys; sys.stdin.read(); sys.stdout.write(('x' * 99 + '\\n') * 90_000)"
-    command = wire.relayed([sys.executable, "-S", "-c", script], 0.4)
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               env=wire.environment())  # fmt: skip
-    assert process.stdout is not None
+    process, output = without_input(wire, script, 0.4)
     read = 0
-    while part := process.stdout.read(3_000_000):  # more than all pipes and buffers hold
+    while part := output.read(3_000_000):  # more than all pipes and buffers hold
         read += len(part)
         time.sleep(0.8)
-    process.stdout.close()
+    output.close()
     assert (read, process.wait(20)) == (9_000_000, 0)
 
 
