@@ -29,8 +29,7 @@ def train(out: Any, ranks: Any, policy: Any, small: Any) -> Any:
         "torch.distributed.run",
         "--nproc_per_node",
         str(ranks),
-        "--master_port",
-        "29777",
+        "--standalone",  # on a free port
     ]
     done = subprocess.run(
         [
@@ -70,3 +69,18 @@ def test_two_ranks_do_what_one_does(tiny_policy: Any, tmp_path: Any, small: Any)
         assert first["tokens"] == second["tokens"] == whole["tokens"]
         assert first["kept"] == second["kept"] == whole["kept"]
         assert first["phase"] == second["phase"] == whole["phase"]
+
+
+LEAVING = """
+import atexit, os, sys
+import torch.distributed as group
+atexit.register(lambda: os._exit(9 if group.is_initialized() else 0))  # after what comes later
+import bench2robust.training.ranks
+group.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1)
+"""
+
+
+def test_a_process_leaves_the_others_before_it_ends(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", LEAVING, str(tmp_path / "meeting")]
+    path = {"PYTHONPATH": str(HERE.parents[1])}
+    assert subprocess.run(command, env={**os.environ, **path}, check=False).returncode == 0
