@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -59,12 +60,16 @@ def train(
     settings = read_settings(config, set_, out)
     targets = read_targets(at_least or (), settings)
     plan = plan_run(settings)
-    print_tables(plan.tables)
-    for note in plan.notes:
-        print(f"note: {note}")
+    if os.environ.get("RANK", "0") == "0":  # of several processes one says it
+        print_tables(plan.tables)
+        for note in plan.notes:
+            print(f"note: {note}")
     if not dry_run:
         _run(settings)
-        _judge(targets.missed(settings.folder))
+        ranks = import_module("bench2robust.training.ranks")
+        if ranks.processes().is_main_process:  # it alone examines the policy
+            _judge(targets.missed(settings.folder))
+        ranks.leave()
 
 
 def read_settings(config: Path, set_: list[str] | None, out: str | None) -> TrainSettings:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import os
+import sys
 
 import torch
 from accelerate import PartialState
 
-__all__ = ["processes"]
+__all__ = ["leave", "processes"]
 
 
 def processes() -> PartialState:
@@ -15,8 +17,17 @@ def processes() -> PartialState:
     return PartialState(cpu=not torch.cuda.is_available())
 
 
-@atexit.register
-def _leave() -> None:
-    """Close what the processes talk by: Python may abort if it ends while threads of it run."""
-    if torch.distributed.is_available() and torch.distributed.is_initialized():
-        torch.distributed.destroy_process_group()
+def leave() -> None:
+    """End a process that talks with others, with exit code 0; return where it talks with none.
+
+    Python must not take itself apart beside the threads of gloo: one that lets go of its last
+    tensor meanwhile aborts the process (PyTorch issue 190489), and its launcher then ends the
+    others and takes a run that is done for a failed one.
+    """
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return
+    torch.distributed.destroy_process_group()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(0)

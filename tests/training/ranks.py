@@ -18,6 +18,7 @@ from bench2robust.curricula import PhaseState
 from bench2robust.training import campaign
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.journal import Journal
+from bench2robust.training.ranks import leave
 from bench2robust.training.trainer import RecoveryTrainer
 
 
@@ -69,3 +70,4 @@ def main(policy: str, settings: str, out: str) -> None:
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
+    leave()

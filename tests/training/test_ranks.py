@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,34 @@ import pytest
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+TWO = ("-m", "torch.distributed.run", "--nproc_per_node", "2", "--standalone")  # on a free port
+SHORT = (
+    *("hardware.nodes=2", "held_out.tasks=4", "episodes.validation=4", "checkpoints.every=1"),
+    *("sft.steps=10", "sft.words.copying=2", "sft.attempts=1", "sft.gate_clean=0"),
+    *("sft.gate_attempts=0", "group={size: 4, clean: 2}"),
+    "optim={steps: 2, updates: 1, prompts: 4, micro_batch: 4}",
+    "curriculum.phases=[{name: full, max_injections: 1, mix: {S1: 0.2, S2: 0.5, S3: 0.3}}]",
+)
+
+
+def start(*command: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT),
+        "TRL_EXPERIMENTAL_SILENCE": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == code, done.stderr[-6000:]
+    return done
 
 
 def train(out: Any, ranks: Any, policy: Any, small: Any) -> Any:
@@ -24,34 +53,7 @@ def train(out: Any, ranks: Any, policy: Any, small: Any) -> Any:
     out.mkdir()
     file = out / "settings.json"
     file.write_text(json.dumps(made.model_dump(mode="json")))
-    launcher = [
-        "-m",
-        "torch.distributed.run",
-        "--nproc_per_node",
-        str(ranks),
-        "--standalone",  # on a free port
-    ]
-    done = subprocess.run(
-        [
-            sys.executable,
-            *(launcher if ranks > 1 else []),
-            str(HERE / "ranks.py"),
-            policy,
-            file,
-            out,
-        ],
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "PYTHONPATH": str(HERE.parents[1]),
-            "TRL_EXPERIMENTAL_SILENCE": "1",
-        },
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[:6000]
+    start(*(TWO if ranks > 1 else ()), HERE / "ranks.py", policy, file, out)
     return [json.loads((out / f"rank{rank}.json").read_text()) for rank in range(ranks)]
 
 
@@ -73,14 +75,39 @@ def test_two_ranks_do_what_one_does(tiny_policy: Any, tmp_path: Any, small: Any)
 
 LEAVING = """
 import atexit, os, sys
-import torch.distributed as group
-atexit.register(lambda: os._exit(9 if group.is_initialized() else 0))  # after what comes later
-import bench2robust.training.ranks
-group.init_process_group("gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1)
+import torch
+from bench2robust.training.ranks import leave
+
+class Last:
+    def __del__(self):  # called when Python takes itself apart
+        os._exit(9)
+
+last = Last()
+leave()
+print("alone, it goes on")
+atexit.register(print, "exit functions run")
+torch.distributed.init_process_group(
+    "gloo", init_method=f"file://{sys.argv[1]}", rank=0, world_size=1
+)
+leave()
+os._exit(8)
 """
 
 
-def test_a_process_leaves_the_others_before_it_ends(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", LEAVING, str(tmp_path / "meeting")]
-    path = {"PYTHONPATH": str(HERE.parents[1])}
-    assert subprocess.run(command, env={**os.environ, **path}, check=False).returncode == 0
+def test_a_process_among_others_ends_before_python_does(tmp_path: Path) -> None:
+    said = start("-c", LEAVING, tmp_path / "meeting").stdout.splitlines()
+    assert said == ["alone, it goes on", "exit functions run"]
+
+
+def test_the_program_of_two_processes_speaks_and_judges_once(tmp_path: Path) -> None:
+    program = (
+        *(*TWO, "-m", "bench2robust", "train", "--out", tmp_path / "run"),
+        *("--config", ROOT / "configs" / "train" / "cpu_demo.yaml"),
+        *(part for setting in SHORT for part in ("--set", setting)),
+    )
+    missed = start(*program, "--at-least", "clean=1", code=1)
+    assert re.findall(r"\d of \d held-out", missed.stderr) == ["0 of 4 held-out"]
+    assert not re.search(r"exitcode +: 2", missed.stderr), "another process judged, too early"
+    done = start(*program, "--at-least", "clean=0")  # finds all of it done
+    for title in ("### Batch arithmetic", "### What reinforcement changed"):
+        assert missed.stdout.count(title) == done.stdout.count(title) == 1
