@@ -25,6 +25,7 @@ from bench2robust.cli.options import (
 )
 from bench2robust.cli.plan import faults_of, print_plan, tasks_of
 from bench2robust.cli.show import print_error, print_tables, progress_bar
+from bench2robust.core.wording import quantity
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.config import EvalConfig
 from bench2robust.evaluation.files import replace_file
@@ -284,12 +285,12 @@ def _in_order(job: Job, records: Iterable[EpisodeRecord]) -> list[EpisodeRecord]
 
 def _conclude(result: RunResult) -> None:
     rate = result.played / result.seconds
-    print(f"{result.played:,} episodes in {result.seconds:.1f} s ({rate:,.0f}/s), "
+    print(f"{quantity(result.played, 'episode')} in {result.seconds:.1f} s ({rate:,.0f}/s), "
           f"all tables in {result.folder / TABLES}")  # fmt: skip
     print(result.folder)
     if result.broken:
         print_error(
-            f"{result.broken} episodes failed for reasons outside the agent (status infra_error in "
-            f"{result.folder}); they are not scored. The same command tries them again."
+            f"{quantity(result.broken, 'episode')} failed for reasons outside the agent (status "
+            f"infra_error in {result.folder}): not scored. The same command tries them again."
         )
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.runner import Job
 
 __all__ = ["faults_of", "print_plan", "tasks_of"]
@@ -17,7 +18,8 @@ def print_plan(lines: Mapping[str, str]) -> None:
 
 def tasks_of(job: Job) -> str:
     """Return the domain with its source and number of tasks."""
-    return f"{job.config.domain}, {job.config.data or 'built-in data'}, {len(job.tasks)} tasks"
+    tasks = quantity(len(job.tasks), "task")
+    return f"{job.config.domain}, {job.config.data or 'built-in data'}, {tasks}"
 
 
 def faults_of(job: Job) -> str:

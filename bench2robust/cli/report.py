@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bench2robust.core.errors import UsageError
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.report import write_report
 
 __all__ = ["report"]
@@ -36,5 +37,5 @@ def report(
     if path.is_dir():
         raise UsageError(f"--out {path} is a folder: name a file, such as {path}/report.html.")
     count = write_report(runs, path)
-    print(f"{count:,} episodes, {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{quantity(count, 'episode')}, {path.stat().st_size / 1e6:.1f} MB")
     print(path)

@@ -7,6 +7,7 @@ from functools import reduce
 from typing import NamedTuple, TypeAlias
 
 from bench2robust.core.types import Scenario
+from bench2robust.core.wording import quantity
 from bench2robust.curricula.statistics import IterationStats, ScenarioStats
 
 __all__ = ["Figure", "Part", "figure", "over", "part"]
@@ -44,7 +45,8 @@ class Figure(NamedTuple):
     def text(self) -> str:
         """The figure in words."""
         value = "unknown" if self.value is None else f"{self.value:.3f}"
-        return f"{value} ({self.episodes} episodes of {self.iterations} iterations)"
+        episodes = quantity(self.episodes, "episode")
+        return f"{value} ({episodes} of {quantity(self.iterations, 'iteration')})"
 
 
 def over(top: Part, bottom: Part, scenarios: tuple[Scenario, ...]) -> Callable[..., Figure]:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from bench2robust.core.types import Task
+from bench2robust.core.wording import quantity
 
 __all__ = ["flag_notes", "gold_flag"]
 
@@ -35,7 +36,7 @@ def flag_notes(tasks: Sequence[Task]) -> tuple[str, ...]:
         for flag in task.flags:
             by_flag[flag].append(task.id)
     return tuple(
-        f"{flag}: {why}; {len(ids)} tasks: {', '.join(ids)}"
+        f"{flag}: {why}; {quantity(len(ids), 'task')}: {', '.join(ids)}"
         for flag, why in _WHY.items()
         if (ids := by_flag.get(flag))
     )

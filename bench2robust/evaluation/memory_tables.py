@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from bench2robust.core.domain import Domain
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.arms import split_label
 from bench2robust.evaluation.record import EpisodeRecord
@@ -76,7 +77,7 @@ def _scores(
 
 def posterior_tables(memory: Memory) -> list[Table]:
     """Return every cell with its counts, posterior mean and 95 % interval."""
-    note = f"Beta(1, 1) prior; {memory.episodes} episodes; equal-tailed 95 % intervals."
+    note = f"Beta(1, 1) prior; {quantity(memory.episodes, 'episode')}; equal-tailed 95 % intervals."
     return [
         _posteriors("recovery", "P(episode recovery | error)", ("Tool", "Error"), memory, note),
         _posteriors("switch", "P(switch)", ("Source", "Target"), memory, note),

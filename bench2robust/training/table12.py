@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bench2robust.core import reward as constants
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.table import Table
 from bench2robust.training.arithmetic import Arithmetic
 from bench2robust.training.config import TrainSettings
@@ -18,6 +19,7 @@ _ALGORITHMS = {
 def table_12(settings: TrainSettings, batch: Arithmetic) -> Table:
     """Return the settings of a run on groups as table 12 lists them."""
     optim, rollout, episodes = settings.optim, settings.rollout, settings.episodes
+    iterations = quantity(batch.iterations, "iteration")
     rows = {
         "Base model": settings.model.path or "from scratch",
         "Algorithm": _algorithm(settings),
@@ -30,8 +32,8 @@ def table_12(settings: TrainSettings, batch: Arithmetic) -> Table:
         "Max response tokens": str(rollout.response_tokens),
         "Max steps per episode": str(episodes.max_steps),
         "Context length": str(rollout.context),
-        "Epochs": f"{batch.iterations} iterations" if optim.steps else f"{optim.epochs:g}",
-        "Training data": f"{batch.tasks} tasks ({episodes.domain})",
+        "Epochs": iterations if optim.steps else f"{optim.epochs:g}",
+        "Training data": f"{quantity(batch.tasks, 'task')} ({episodes.domain})",
         "Reward": _reward(settings),
         "Repetition penalty": _repetition(settings),
         "Efficiency discount": (

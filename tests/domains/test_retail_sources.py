@@ -131,7 +131,7 @@ def test_refused_gold_calls_are_flagged_and_noted(tau2: Files, write: Write) -> 
         "nothing_passes",
         "needs_judge",
     ]
-    assert data.notes[0].endswith("1 tasks: 1")
+    assert data.notes[0].endswith("1 task: 1")
 
 
 def test_the_extra_fields_of_retail_3i(tau2: Files, write: Write) -> None:

@@ -21,6 +21,7 @@ from bench2robust.cli.contracts.options import (
 from bench2robust.cli.contracts.promote import read_tools
 from bench2robust.cli.show import print_tables
 from bench2robust.core.errors import DataError, UsageError
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.continuation import critical_step
 from bench2robust.evaluation.contracts.attribute import Triage
 from bench2robust.evaluation.contracts.episodes import (
@@ -102,7 +103,7 @@ def _show(triage: Triage, as_json: bool, more: dict[str, object]) -> None:
     elif found:
         print_tables([attribution_table(found)])
     else:
-        print(f"Nothing was found in {triage.calls.total():,} calls.")
+        print(f"Nothing was found in {quantity(triage.calls.total(), 'call')}.")
 
 
 def _runs(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench2robust.core.canonical import canonical
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.contracts.attribute import Attribution
 from bench2robust.evaluation.contracts.audit import Audit
 from bench2robust.evaluation.contracts.drift import Alarms, Comparison
@@ -64,8 +65,8 @@ def mined_table(contract: Contract) -> Table:
         counts = Counter(i.code for i in contract.tools[tool])
         row = [str(counts[code]) for code in (*codes, *others)]
         rows.append((tool, str(contract.records.get(tool, 0)), *row))
-    total = sum(map(len, contract.tools.values()))
-    note = f"{total:,} invariants of {len(contract.tools):,} tools; `contracts show` tells them."
+    total = quantity(sum(map(len, contract.tools.values())), "invariant")
+    note = f"{total} of {quantity(len(contract.tools), 'tool')}; `contracts show` tells them."
     columns = ("Tool", "Records", *codes, *others)
     return Table("mined", "Invariants found", columns, tuple(rows), note)
 

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from importlib.resources import files
 
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation import metrics
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.report import figures, plots
@@ -95,7 +96,7 @@ def _main(loaded: Loaded) -> Html:
     runs = ", ".join(run.name for run in loaded.runs)
     broken = sum(r["status"] == "infra_error" for r in loaded.records)
     lost = f", {broken:,} lost to the infrastructure (never failures)" if broken else ""
-    lead = f"{len(loaded.records):,} episodes, {len(scored):,} scored{lost} · {runs}"
+    lead = f"{quantity(len(loaded.records), 'episode')}, {len(scored):,} scored{lost} · {runs}"
     return tag(
         "main",
         tag("h1", title),

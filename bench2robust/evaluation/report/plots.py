@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from math import floor, log10
 
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.mode_titles import mode_title
 from bench2robust.evaluation.report.figures import Effort, Gap, Panel, Point
 from bench2robust.evaluation.report.html import Html, join, tag
@@ -49,7 +50,7 @@ def _shape(mode: str) -> int:
 
 def _words(point: Point) -> str:
     low, high = point.interval
-    return f"{point.share:.1%} [{low:.1%}, {high:.1%}], {point.total:,} episodes"
+    return f"{point.share:.1%} [{low:.1%}, {high:.1%}], {quantity(point.total, 'episode')}"
 
 
 def agent_legend(agents: Sequence[str], shown: Collection[str]) -> Html:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
+from bench2robust.core.wording import quantity
 from bench2robust.evaluation.metrics import Rate, scored
 from bench2robust.evaluation.mode_titles import mode_title
 from bench2robust.evaluation.record import EpisodeRecord
@@ -175,5 +176,5 @@ def _cell(rate: Rate) -> Html:
     if not rate.total:
         return tag("td", NOTHING)
     shade = f"--p:{rate.share:.3f}"
-    tip = f"{rate.hits} of {rate.total} episodes"
+    tip = f"{rate.hits} of {quantity(rate.total, 'episode')}"
     return tag("td", join((percent(rate), tag("small", f"{rate.total:,}"))), style=shade, title=tip)

@@ -11,6 +11,7 @@ import numpy as np
 from bench2robust.agents import Brief, Move, ScriptedAgent, Situation, Strategy
 from bench2robust.agents.strategies import STRATEGIES
 from bench2robust.core.types import Scenario
+from bench2robust.core.wording import quantity
 from bench2robust.envs.abstention import abstained
 from bench2robust.envs.episode import Episode
 from bench2robust.envs.lottery import Lottery
@@ -109,11 +110,11 @@ def contest_table(results: Mapping[str, Result]) -> Table:
         (name, *(number(100 * value) for value in (r.mean, *map(r.mean_in, _SCENARIOS))))
         for name, r in ranked
     )
-    episodes = len(next(iter(results.values())).returns)
+    episodes = quantity(len(next(iter(results.values())).returns), "episode")
     return Table(
         "recovery",
         "Return × 100 on Bench2Robust-RetailRecovery, held-out tasks",
         ("Policy", "All", *_SCENARIOS),
         rows,
-        f"{episodes} episodes, the same for every policy. The oracle sees scenario and faults.",
+        f"{episodes}, the same for every policy. The oracle sees scenario and faults.",
     )

@@ -110,7 +110,7 @@ def test_episodes_that_nobody_played_make_a_page(
     run = make_run(tmp_path / "run", [record(status="infra_error", success=False)])
     write_report([run], tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text()
-    assert "1 episodes, 0 scored, 1 lost to the infrastructure" in page
+    assert "1 episode, 0 scored, 1 lost to the infrastructure" in page
     assert "nothing to show here" in page
 
 
