@@ -11,7 +11,7 @@ from tempfile import mkstemp
 
 from bench2robust.core.errors import UsageError
 
-__all__ = ["clear_scratch", "locked", "named", "replace_file"]
+__all__ = ["clear_scratch", "locked", "named", "replace_file", "sync_tree"]
 
 
 def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
@@ -28,12 +28,22 @@ def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
     except BaseException:
         os.unlink(scratch)
         raise
-    # The new name is safe only once the folder itself is on disk.
-    folder = os.open(path.parent, os.O_RDONLY)
+    _sync(path.parent)  # the new name is safe only once the folder itself is on disk
+
+
+def sync_tree(folder: Path) -> None:
+    """Force a folder, and all that is in it, to disk."""
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
+        _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(folder)
+        os.fsync(handle)
     finally:
-        os.close(folder)
+        os.close(handle)
 
 
 def clear_scratch(path: Path) -> None:

@@ -60,7 +60,7 @@ def chat_start(
             "weight_decay": optim.weight_decay,
             "max_grad_norm": optim.max_grad_norm,
         },
-        home / "sft.tmp",
+        home / "sft.trainer",
         stop,
     )
     save_model(model, lexicon.tokenizer(), folder)

@@ -15,12 +15,11 @@ import orjson
 
 from bench2robust.core.errors import DataError, InfrastructureError
 from bench2robust.curricula import Curriculum, PhaseState
-from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.files import replace_file, sync_tree
 
 __all__ = ["Checkpoint", "Checkpoints"]
 
 _MARK = "complete.json"
-_BEST = "best.json"
 _NAME = "checkpoint-"
 
 
@@ -29,10 +28,12 @@ class Checkpoint(NamedTuple):
 
     Attributes:
         iteration: how many iterations were done when it was made.
+        score: what it came to on the validation tasks, if it was measured.
     """
 
     folder: Path
     iteration: int
+    score: float | None
 
     def phase(self, curriculum: Curriculum) -> PhaseState:
         """Return where the curriculum stood.
@@ -58,7 +59,7 @@ class Checkpoints:
     def all(self) -> list[Checkpoint]:
         """Return the whole checkpoints, oldest first."""
         marks = [path.parent for path in self.folder.glob(f"{_NAME}*/{_MARK}")]
-        found = [Checkpoint(path, _read(path / _MARK)["iteration"]) for path in marks]
+        found = [_checkpoint(path, _read(path / _MARK)) for path in marks]
         return sorted(found, key=lambda checkpoint: checkpoint.iteration)
 
     def newest(self) -> Checkpoint | None:
@@ -66,12 +67,9 @@ class Checkpoints:
         return next(reversed(self.all()), None)
 
     def best(self) -> Checkpoint | None:
-        """Return the checkpoint that did best on the validation tasks, if any was measured."""
-        path = self.folder / _BEST
-        if not path.exists():
-            return None
-        wanted = _read(path)["iteration"]
-        return next((c for c in self.all() if c.iteration == wanted), None)
+        """Return the first that none beats on the validation tasks, if any was measured."""
+        measured = [c for c in self.all() if c.score is not None]
+        return max(measured, key=lambda c: c.score or 0.0, default=None)
 
     def clear_torn(self) -> None:
         """Remove what was cut off in the middle."""
@@ -79,11 +77,14 @@ class Checkpoints:
             if not (path / _MARK).exists():
                 shutil.rmtree(path)
 
-    def write(self, phase: PhaseState, step: int, save: Callable[[], None]) -> None:
+    def write(
+        self, phase: PhaseState, step: int, save: Callable[[], None], score: float | None = None
+    ) -> None:
         """Keep a checkpoint: ``save`` writes its weights, then comes the mark.
 
         Args:
             step: the optimizer step, which names the folder.
+            score: on the validation tasks, where it was measured.
 
         Raises:
             InfrastructureError: it cannot be written; the ones before it are untouched.
@@ -91,7 +92,8 @@ class Checkpoints:
         path = self.folder / f"{_NAME}{step}"
         try:
             save()
-            mark = {"iteration": phase.iteration, "phase": phase.to_json()}
+            sync_tree(path)
+            mark = {"iteration": phase.iteration, "phase": phase.to_json(), "score": score}
             replace_file(path / _MARK, [orjson.dumps(mark)])
         except Exception as error:  # of the disk, in whatever library notices it
             shutil.rmtree(path, ignore_errors=True)
@@ -105,17 +107,20 @@ class Checkpoints:
             ) from error
         self._drop_old()
 
-    def note_score(self, iteration: int, score: float) -> None:
-        """Remember the checkpoint of ``iteration`` as the best if none scored higher before."""
-        path = self.folder / _BEST
-        if not path.exists() or score > _read(path)["score"]:
-            replace_file(path, [orjson.dumps({"iteration": iteration, "score": score})])
+    def note_score(self, checkpoint: Checkpoint, score: float | None) -> None:
+        """Add to a checkpoint what it came to on the validation tasks."""
+        mark = checkpoint.folder / _MARK
+        replace_file(mark, [orjson.dumps(_read(mark) | {"score": score})])
 
     def _drop_old(self) -> None:
         best = self.best()
         for checkpoint in self.all()[: -self._keep]:
             if checkpoint != best:
                 shutil.rmtree(checkpoint.folder)
+
+
+def _checkpoint(folder: Path, mark: dict[str, Any]) -> Checkpoint:
+    return Checkpoint(folder, mark["iteration"], mark.get("score"))
 
 
 def _read(path: Path) -> dict[str, Any]:

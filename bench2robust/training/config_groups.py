@@ -71,7 +71,7 @@ class Scratch(Settings):
     feed_forward: Count = 256
 
 
-DType = Literal["bfloat16", "float16", "float32"]
+DType = Literal["bfloat16", "float32"]
 
 
 class Model(Settings):
@@ -80,7 +80,8 @@ class Model(Settings):
     Attributes:
         path: a folder, or a name on the model hub; empty only with ``scratch``.
         scratch: a new small model instead.
-        dtype: what the weights are computed in; the optimizer's copy is always float32.
+        dtype: what the weights are computed in. Those that are trained are kept in float32: in
+            bfloat16 a small learning rate would change nothing.
         lora: adapters; null trains every weight.
         checkpointing: recompute activations in the backward pass, which saves their memory.
     """

@@ -13,7 +13,7 @@ from bench2robust.core.keyed import uniform
 from bench2robust.training.lockstep import lockstep
 from bench2robust.training.rollout import Rollout
 
-__all__ = ["Engine", "LockstepEngine", "TurnEngine", "colocated", "on_device"]
+__all__ = ["Engine", "LockstepEngine", "TurnEngine", "colocated", "on_device", "rows_that_fit"]
 
 Key = tuple[str | int, ...]
 
@@ -33,7 +33,7 @@ class LockstepEngine:
 
     Args:
         temperature: 0 takes the likeliest token.
-        batch: most episodes at a time.
+        batch: most episodes at a time; fewer where an accelerator has no memory for as many.
     """
 
     def __init__(self, temperature: float, batch: int = 128) -> None:
@@ -47,8 +47,9 @@ class LockstepEngine:
         training = bare.training
         bare.eval()
         try:
-            for start in range(0, len(rollouts), self._batch):
-                part = slice(start, start + self._batch)
+            most = min(self._batch, _fitting(bare, rollouts))
+            for start in range(0, len(rollouts), most):
+                part = slice(start, start + most)
                 chosen = keys[part]
                 seconds += lockstep(
                     bare,
@@ -59,6 +60,35 @@ class LockstepEngine:
         finally:
             bare.train(training)
         return seconds
+
+
+_CACHE_SHARE = 0.4
+"""What keys and values may take of free memory: a cache that grows is copied, so there are two."""
+
+
+def _fitting(model: Any, rollouts: Sequence[Rollout]) -> int:
+    """Return how many episodes, each as long as its context, fit beside all else on the device."""
+    if not rollouts or model.device.type != "cuda":
+        return max(1, len(rollouts))
+    torch.cuda.empty_cache()
+    free, _ = torch.cuda.mem_get_info(model.device)
+    context = max(rollout.budgets.context for rollout in rollouts)
+    return rows_that_fit(model.config.get_text_config(), model.dtype.itemsize, context, free)
+
+
+def rows_that_fit(config: Any, width: int, context: int, free: int) -> int:
+    """Return how many caches of a model fit into a share of the free memory; at least one.
+
+    Args:
+        config: of a decoder of transformers.
+        width: bytes of a number.
+        context: tokens of each cache.
+        free: bytes.
+    """
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    row = 2 * config.num_hidden_layers * heads * size * width * context
+    return max(1, int(_CACHE_SHARE * free / row))
 
 
 Turns = tuple[Sequence[Sequence[int]], Sequence[Sequence[float]]]

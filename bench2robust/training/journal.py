@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from math import isnan
@@ -43,9 +44,14 @@ class Journal:
                 out.write(orjson.dumps(known) + b"\n")
 
     def sync(self) -> None:
-        """Force the records to disk, before a checkpoint that comes after them."""
-        if self._store is not None:
-            self._store.sync()
+        """Force records and figures to disk, before a checkpoint that comes after them."""
+        if self._store is None:
+            return
+        self._store.sync()
+        for path in (self.folder / METRICS, self.folder / VALIDATION):
+            if path.exists():
+                with open(path, "rb") as file:
+                    os.fsync(file.fileno())
 
     def forget(self, iteration: int) -> None:
         """Drop the figures from ``iteration`` on, which a resumed run will bring again."""

@@ -8,13 +8,20 @@ import sys
 
 import torch
 from accelerate import PartialState
+from accelerate.utils import gather
 
-__all__ = ["leave", "processes"]
+__all__ = ["any_rank", "leave", "processes"]
 
 
 def processes() -> PartialState:
     """Return what this process knows of the others; without accelerators they talk by gloo."""
     return PartialState(cpu=not torch.cuda.is_available())
+
+
+def any_rank(flag: bool) -> bool:
+    """Say whether any process has the flag, such as of a signal that reached one of them only."""
+    told = torch.tensor([float(flag)], device=processes().device)
+    return bool(gather(told).sum() > 0)
 
 
 def leave() -> None:

@@ -58,6 +58,7 @@ class Rollout:
         cut: which limit ended the episode; it is then scored as it stands.
         failure: what went wrong outside the policy; the episode is then not scored.
         done: whether there is nothing more to write.
+        budgets: its limits.
     """
 
     def __init__(self, episode: Episode, view: EpisodeView, budgets: Budgets) -> None:
@@ -70,16 +71,16 @@ class Rollout:
         self.failure = ""
         self.done = False
         self._view = view
-        self._budgets = budgets
+        self.budgets = budgets
         self._turn: list[int] = []
 
     def accept(self, token: int, logprob: float = 0.0) -> None:
         """Take the next token that the policy wrote; at the end of a turn, act."""
         self._add([token], True, logprob)
         self._turn.append(token)
-        if self._view.ends(token) or len(self._turn) >= self._budgets.turn:
+        if self._view.ends(token) or len(self._turn) >= self.budgets.turn:
             self._act()
-        if len(self.tokens) >= self._budgets.context:
+        if len(self.tokens) >= self.budgets.context:
             self._stop("context")
 
     def _add(self, tokens: list[int], written: bool, logprob: float = 0.0) -> None:
@@ -100,7 +101,7 @@ class Rollout:
             self.done = True
             return
         # What would not fit is not shown: the episode is over then.
-        room = self._budgets.context - len(self.tokens)
+        room = self.budgets.context - len(self.tokens)
         self._add(answer[:room], False)
 
     def _run(

@@ -25,7 +25,7 @@ from bench2robust.core.errors import DataError
 from bench2robust.curricula import PhaseState
 from bench2robust.domains import get_domain
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
-from bench2robust.evaluation.metrics import rate
+from bench2robust.evaluation.metrics import rate, scored
 from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.table import Table
 from bench2robust.training.arithmetic import batch_arithmetic
@@ -52,7 +52,7 @@ from bench2robust.training.journal import Journal, open_journal
 from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
 from bench2robust.training.ranks import processes
 from bench2robust.training.saving import save_model
-from bench2robust.training.trainer import RecoveryTrainer
+from bench2robust.training.trainer import RecoveryTrainer, TooManyFailuresError
 from bench2robust.training.warm_start import warm_start
 
 __all__ = ["run"]
@@ -151,7 +151,8 @@ class _Run:
         base = Path(settings.model.path)
         if not settings.sft.steps:
             return base
-        return chat_start(settings, self._campaign, lexicon, self._load(base), home, self._stop)
+        model = self._load(base, trained=True)
+        return chat_start(settings, self._campaign, lexicon, model, home, self._stop)
 
     def _pass_gate(self, start: Path) -> None:
         sft = self._settings.sft
@@ -185,7 +186,7 @@ class _Run:
         total = batch_arithmetic(settings, len(self._campaign.tasks)).iterations
         if phase.iteration < total and not phase.stopped:
             trainer = RecoveryTrainer(
-                self._load(start),
+                self._load(start, trained=True),
                 self._lexicon.tokenizer(),
                 self._campaign,
                 self._engine(),
@@ -198,7 +199,11 @@ class _Run:
             for shown in (PrinterCallback, ProgressCallback):
                 trainer.remove_callback(shown)
             trainer.add_callback(ends)
-            trainer.train(resume_from_checkpoint=str(newest.folder) if newest else None)
+            try:
+                trainer.train(resume_from_checkpoint=str(newest.folder) if newest else None)
+            except TooManyFailuresError:
+                ends.keep_whole()
+                raise
             if ends.preempted and trainer.phase.iteration < total:
                 raise PreemptedError(
                     f"Told to end after iteration {trainer.phase.iteration} of {total}; the "
@@ -217,18 +222,22 @@ class _Run:
             raise DataError(f"{checkpoints.folder} holds no whole checkpoint: start the run anew.")
         save_model(self._load(chosen.folder), self._lexicon.tokenizer(), final)
 
-    def _validate(self, trainer: RecoveryTrainer) -> tuple[float, Mapping[str, float]]:
-        """Return the mean pass rate over the modes, and that of each, on validation tasks."""
-        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
-        engine = LockstepEngine(self._settings.rollout.temperature)
-        made = examine(trainer.model, engine, self._campaign, wanted, "validation")
-        shares = {
-            mode: rate([r for r in made if r["mode"] == mode], passed).share for mode in MODES
-        }
-        return sum(shares.values()) / len(shares), shares
+    def _validate(self, trainer: RecoveryTrainer) -> tuple[float | None, Mapping[str, float]]:
+        """Return the mean pass rate over the modes, and that of each, on validation tasks.
 
-    def _load(self, folder: Path) -> PreTrainedModel:
-        dtype = getattr(torch, self._settings.model.dtype)
+        A mode without a scored episode is in neither; without any there is no mean.
+        """
+        wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
+        trainer.show_weights()
+        made = examine(trainer.model, trainer.engine, self._campaign, wanted, "validation")
+        by_mode = {mode: [r for r in scored(made) if r["mode"] == mode] for mode in MODES}
+        shares = {mode: rate(found, passed).share for mode, found in by_mode.items() if found}
+        return (sum(shares.values()) / len(shares) if shares else None), shares
+
+    def _load(self, folder: Path, trained: bool = False) -> PreTrainedModel:
+        """Load a model; every weight that is trained is float32, which adapters are anyway."""
+        model_of = self._settings.model
+        dtype = getattr(torch, "float32" if trained and not model_of.lora else model_of.dtype)
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         loaded: PreTrainedModel = model.to(on_device())
         return loaded

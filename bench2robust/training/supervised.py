@@ -14,6 +14,7 @@ from transformers import PrinterCallback, Trainer, TrainerCallback, TrainingArgu
 
 from bench2robust.training.examples import Example
 from bench2robust.training.preemption import PreemptedError, StopRequest
+from bench2robust.training.ranks import any_rank, processes
 
 __all__ = ["supervise"]
 
@@ -56,7 +57,8 @@ def supervise(
     trainer.remove_callback(PrinterCallback)
     trainer.add_callback(_Progress(stop))
     trainer.train()
-    shutil.rmtree(scratch, ignore_errors=True)
+    if processes().is_main_process:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _batch(examples: Sequence[Example]) -> dict[str, torch.Tensor]:
@@ -81,7 +83,7 @@ class _Progress(TrainerCallback):
 
     def on_step_end(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """Look whether the run was told to end."""
-        if self._stop:
+        if any_rank(bool(self._stop)):
             raise PreemptedError("Told to end during supervised training, which begins anew.")
 
     def on_log(

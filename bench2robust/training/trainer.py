@@ -27,7 +27,11 @@ from bench2robust.training.groups import GroupPlan, Member
 from bench2robust.training.journal import Journal
 from bench2robust.training.metrics import iteration_metrics
 
-__all__ = ["RecoveryTrainer"]
+__all__ = ["RecoveryTrainer", "TooManyFailuresError"]
+
+
+class TooManyFailuresError(InfrastructureError):
+    """More members of an iteration failed for reasons outside the policy than are allowed."""
 
 
 class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
@@ -38,7 +42,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
 
     Args:
         policy: loaded from disk, so that the reference of the KL term can be too.
-        engine: decodes the rollouts.
+        engine: decodes the rollouts, and those of validations.
         journal: keeps the records of every episode.
         phase: where the curriculum stands; goes on with every iteration.
         folder: where checkpoints are written.
@@ -57,7 +61,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
     ) -> None:
         self.campaign = campaign
         self.phase = phase
-        self._engine = engine
+        self.engine = engine
         self._journal = journal
         self._places: list[tuple[GroupPlan, Member]] = []
         self._scores: list[Score] = []
@@ -97,23 +101,30 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         return places
 
     def roll_out(self) -> dict[str, Any]:
-        """Play the episodes of the rows at hand and return what TRL wants to know of them."""
+        """Play the episodes of the rows at hand and return what TRL wants to know of them.
+
+        Raises:
+            TooManyFailuresError: too many members failed for reasons outside the policy; the
+                iteration did not happen, and its records stay until it is played again.
+        """
         began = perf_counter()
         rollouts = [self.campaign.start(*place) for place in self._places]
         keys = [self._key(*place) for place in self._places]
-        model_seconds = self._engine.play(self.model_wrapped, rollouts, keys)
+        model_seconds = self.engine.play(self.model_wrapped, rollouts, keys)
         self._scores = [
             self.campaign.score(rollout, self._agent(member), self._mode(member))
             for rollout, (_, member) in zip(rollouts, self._places, strict=True)
         ]
+        self._gather(self._scores)
         whole = perf_counter() - began
         self._metrics["train"]["time/rollout"].append(whole)
         self._metrics["train"]["time/own"].append(whole - model_seconds)
         return {
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
-            "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
-            "env_mask": [list(map(int, r.written)) for r in rollouts],
-            "logprobs": [r.logprobs for r in rollouts] if self.use_vllm else None,
+            # One that failed before its first token still needs one, which the mask leaves out.
+            "completion_ids": [r.tokens[r.prompt :] or r.tokens[-1:] for r in rollouts],
+            "env_mask": [list(map(int, r.written)) or [0] for r in rollouts],
+            "logprobs": [r.logprobs or [0.0] for r in rollouts] if self.use_vllm else None,
             "earned": [score.reward for score in self._scores],
         }
 
@@ -159,32 +170,43 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         tokens = (output["completion_mask"] * output["tool_mask"]).sum()
         output["num_items_in_batch"] = self.accelerator.gather(tokens).sum()
 
-    def _conclude(self) -> None:
-        """Gather what the iteration brought, keep it, and move on in the curriculum.
+    def _gather(self, own: Sequence[Score]) -> None:
+        """Bring the scores of all ranks together, and keep their records."""
+        self._world_scores: list[Score] = gather_object(list(own))
+        self._journal.episodes(self._world_scores)
+        self._check_failures(self._world_scores)
 
-        Raises:
-            InfrastructureError: too many members failed for reasons outside the policy.
-        """
-        scores: list[Score] = gather_object(self._scores)
-        self._check_failures(scores)
+    def _conclude(self) -> None:
+        """Note the figures of the iteration, and move on in the curriculum."""
+        scores = self._world_scores
         stats = tally(self.phase.iteration, (score.facts for score in scores))
         before, self.phase = self.phase, self.phase.after(stats)
         for name, value in iteration_metrics(before, scores, self._kept).items():
             self._metrics["train"][name].append(value)
-        self._journal.episodes(scores)
 
     def _check_failures(self, scores: Sequence[Score]) -> None:
         failed = [score.record["reason"] for score in scores if score.reward is None]
         limit = self.campaign.settings.rollout.infra_share
         if len(failed) > limit * len(scores):
-            raise InfrastructureError(
+            raise TooManyFailuresError(
                 f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy, "
                 f"more than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
             )
 
+    def show_weights(self) -> None:
+        """Give the weights of this step to an engine that has a copy of its own."""
+        step: int = self.state.global_step
+        if self.use_vllm and step != self._last_loaded_step:
+            self.vllm_generation.sync_weights()
+            self._last_loaded_step: int = step
+
     def save_state(self) -> None:
-        """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card."""
+        """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card.
+
+        Every rank has written its part when this returns.
+        """
         Trainer._save_checkpoint(self, self.model, None)
+        self.accelerator.wait_for_everyone()
 
 
 def earned(

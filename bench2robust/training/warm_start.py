@@ -113,7 +113,7 @@ def _teach(
             "per_device_train_batch_size": sft.batch // settings.hardware.ranks,
             "max_grad_norm": 1.0,
         },
-        home / "sft.tmp",
+        home / "sft.trainer",
         stop,
         (optimizer, LambdaLR(optimizer, _decay(sft.steps))),
     )

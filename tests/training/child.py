@@ -1,16 +1,18 @@
 """A training run in a process of its own, which tests kill: ``python child.py SETTINGS.json``.
 
-The reward is a plain function of what was written, so that a policy with random weights earns
-something that changes from step to step.
+Reward and success are plain functions of what was written, so that a policy with random weights
+earns something that changes from step to step. In the iteration ``BREAK_AT`` every episode fails.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
+from typing import Any
 
-from bench2robust.training import campaign, run
+from bench2robust.training import campaign, run, running
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.preemption import REQUEUE, PreemptedError
 
@@ -19,7 +21,21 @@ def by_length(rules: object, episode: campaign.Episode) -> float:
     return min(1.0, sum(len(str(turn)) for turn in episode.turns) % 97 / 96)
 
 
+def at_random(record: Any) -> bool:
+    return len(str(record)) % 2 == 1
+
+
+class Breaking(campaign.Campaign):
+    def start(self, plan: Any, member: Any) -> Any:
+        rollout = super().start(plan, member)
+        if str(plan.iteration) == os.environ.get("BREAK_AT"):
+            rollout.failure, rollout.done = "the service is gone", True
+        return rollout
+
+
 if __name__ == "__main__":
+    running.Campaign = Breaking  # type: ignore[misc]
+    running.passed = at_random  # type: ignore[assignment]
     campaign.episode_reward = by_length  # type: ignore[assignment]
     try:
         run(TrainSettings.read(json.loads(Path(sys.argv[1]).read_text())))

@@ -22,13 +22,13 @@ def kept(tmp_path: Path) -> Checkpoints:
     return Checkpoints(tmp_path, keep=2)
 
 
-def write(kept: Checkpoints, step: int, iterations: int) -> None:
+def write(kept: Checkpoints, step: int, iterations: int, score: float | None = None) -> None:
     def save() -> None:
         folder = kept.folder / f"checkpoint-{step}"
         folder.mkdir(parents=True)
         (folder / "weights").write_text(str(step))
 
-    kept.write(state(iterations), step, save)
+    kept.write(state(iterations), step, save, score)
 
 
 def iterations(kept: Checkpoints) -> list[int]:
@@ -48,8 +48,7 @@ def test_the_newest_stay_and_tell_where_the_curriculum_stood(kept: Checkpoints) 
 
 def test_the_best_stays_however_old(kept: Checkpoints) -> None:
     for number, score in ((1, 0.2), (2, 0.9), (3, 0.9), (4, 0.5), (5, 0.1)):
-        write(kept, number, number)
-        kept.note_score(number, score)
+        write(kept, number, number, score)
     assert iterations(kept) == [2, 4, 5]
     best = kept.best()
     assert best is not None and best.iteration == 2

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from transformers import AutoModelForCausalLM
 
 pytestmark = pytest.mark.slow
 HERE = Path(__file__).parent
@@ -71,6 +73,40 @@ def test_two_ranks_do_what_one_does(tiny_policy: Any, tmp_path: Any, small: Any)
         assert first["tokens"] == second["tokens"] == whole["tokens"]
         assert first["kept"] == second["kept"] == whole["kept"]
         assert first["phase"] == second["phase"] == whole["phase"]
+
+
+SAVING = """
+import sys
+from pathlib import Path
+import torch
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from bench2robust.training.ranks import any_rank, leave, processes
+from bench2robust.training.saving import save_model
+
+policy, folder = map(Path, sys.argv[1:])
+state = processes()
+assert any_rank(state.process_index == 1) and not any_rank(False)
+model = AutoModelForCausalLM.from_pretrained(policy)
+fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+assert all(type(weight).__name__ == "DTensor" for weight in model.parameters())
+save_model(model, AutoTokenizer.from_pretrained(policy), folder)
+assert (folder / "model.safetensors").exists()
+leave()
+"""
+
+
+def test_weights_that_are_spread_over_processes_are_saved_whole(
+    tiny_policy: Path, tmp_path: Path
+) -> None:
+    script, folder = tmp_path / "saving.py", tmp_path / "saved"
+    script.write_text(SAVING)
+    start(*TWO, script, tiny_policy, folder)
+    before = AutoModelForCausalLM.from_pretrained(tiny_policy).state_dict()
+    after = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+    assert before.keys() == after.keys()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
 
 
 LEAVING = """

@@ -101,6 +101,7 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
             f"hardware.nodes is {settings.hardware.nodes} and hardware.devices 0: training on "
             "several nodes needs accelerators; set devices, or nodes to 1."
         )
+    _check_engine(settings)
     here = settings.folder.absolute()
     values: dict[str, Any] = {"out": f"{MOUNT}/{here.name}" if mounted else str(here)}
     url, chat = settings.launch.user_url, settings.episodes.user_chat
@@ -115,9 +116,25 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
     return Job(settings.model_copy(update=values), here.with_name(f"{here.name}.job"))
 
 
+def _check_engine(settings: TrainSettings) -> None:
+    """Refuse to decode with weights that are spread over ranks.
+
+    Each rank decodes its own episodes, as long as they take, and one forward pass of such weights
+    needs all ranks.
+    """
+    spread = settings.hardware.devices and settings.hardware.ranks > 1 and not settings.model.lora
+    rolls_out = settings.method in ("dapo", "grpo")
+    if spread and rolls_out and settings.rollout.engine == "transformers":
+        raise UsageError(
+            f"rollout.engine is transformers, and every weight is trained on "
+            f"{settings.hardware.ranks} ranks, which share the weights: the ranks would wait for "
+            "one another forever. Set rollout.engine: vllm, or give model.lora."
+        )
+
+
 def _accelerate(settings: TrainSettings) -> dict[str, Any]:
     """Return the configuration of accelerate: FSDP where weights are spread over ranks."""
-    kinds = {"bfloat16": "bf16", "float16": "fp16", "float32": "no"}
+    kinds = {"bfloat16": "bf16", "float32": "no"}
     values: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
         "distributed_type": "NO",
@@ -136,7 +153,7 @@ def _accelerate(settings: TrainSettings) -> dict[str, Any]:
         "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
         "fsdp_cpu_ram_efficient_loading": True,
         "fsdp_reshard_after_forward": True,
-        "fsdp_state_dict_type": "SHARDED_STATE_DICT",
+        "fsdp_state_dict_type": "FULL_STATE_DICT",  # so that a checkpoint can be loaded as it is
     }
     return values | {"distributed_type": "FSDP", "fsdp_config": fsdp}
 

@@ -128,3 +128,15 @@ def test_no_key_is_written_anywhere(
     for backend in ("slurm", "kubernetes", "skypilot"):
         job, text = render(settings, backend)  # type: ignore[arg-type]
         assert "secret-value" not in text + "".join(job.files().values())
+
+
+def test_weights_spread_over_ranks_are_checkpointed_whole_and_not_decoded_with(
+    paper: Callable[..., TrainSettings],
+) -> None:
+    made = yaml.safe_load(make_job(paper()).files()["accelerate.yaml"])
+    assert made["fsdp_config"]["fsdp_state_dict_type"] == "FULL_STATE_DICT"
+    decoding = "rollout.engine=transformers"
+    with pytest.raises(UsageError, match=r"rollout\.engine is transformers.*on 8 ranks.*vllm"):
+        make_job(paper(decoding))
+    make_job(paper(decoding, "hardware.devices=1"))
+    make_job(paper(decoding, "model.lora={rank: 8}"))
