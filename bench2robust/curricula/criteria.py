@@ -13,7 +13,7 @@ from bench2robust.curricula.statistics import IterationStats
 __all__ = ["Baseline", "Check", "checks", "over_transfer", "pass_rates", "success_rates"]
 
 Baseline: TypeAlias = Mapping[Scenario, float]
-"""Pass rate of S1 and S2 when a phase began."""
+"""Pass rate of S1 and S2 when a phase began, of those with enough episodes."""
 
 Pool: TypeAlias = Callable[..., Figure]
 
@@ -66,13 +66,15 @@ def checks(
         if limit is not None
     ]
     if advance.regression is not None:
-        made += _regression(curriculum, history, baseline, advance.regression)
+        for name in curriculum.compared(phase):
+            found = _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
+            made.append(_regression(name, found, baseline.get(name), advance.regression))
     if advance.iterations is not None:
         n = len(history)
         made.append(
             Check("iterations", f">= {advance.iterations}", str(n), n >= advance.iterations)
         )
-    return made
+    return [*made, *_unmeasured(curriculum, phase, history)]
 
 
 def _check(name: str, found: Figure, limit: float) -> Check:
@@ -81,15 +83,29 @@ def _check(name: str, found: Figure, limit: float) -> Check:
     return Check(name, f"{'<' if below else '>'} {limit:g}", found.text, holds)
 
 
-def _regression(
-    curriculum: Curriculum, history: Sequence[IterationStats], baseline: Baseline, margin: float
+def _regression(name: Scenario, found: Figure, before: float | None, margin: float) -> Check:
+    start = "unknown" if before is None else f"{before:.3f}"
+    holds = found.value is not None and before is not None and found.value >= before - margin
+    return Check(f"{name} pass", f">= {start} - {margin:g}", found.text, holds)
+
+
+def _unmeasured(
+    curriculum: Curriculum, phase: Phase, history: Sequence[IterationStats]
 ) -> list[Check]:
-    made = []
-    for name, before in baseline.items():
-        found = _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
-        holds = found.value is not None and found.value >= before - margin
-        made.append(Check(f"{name} pass", f">= {before:.3f} - {margin:g}", found.text, holds))
-    return made
+    """Return the pass rates that the next phase will be held to and that are not known yet.
+
+    It does not begin without them: a regression from a rate that nobody knew would go unseen.
+    """
+    after = curriculum.phases[curriculum.phases.index(phase) + 1]
+    found = {
+        name: _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
+        for name in curriculum.compared(after)
+    }
+    return [
+        Check(f"{name} pass", f"known before phase {after.name}", figure.text, False)
+        for name, figure in found.items()
+        if figure.value is None
+    ]
 
 
 def pass_rates(curriculum: Curriculum, history: Sequence[IterationStats]) -> dict[Scenario, float]:
