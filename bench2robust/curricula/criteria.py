@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from bench2robust.core.types import Scenario
 from bench2robust.curricula.pooling import Figure, over, part
 from bench2robust.curricula.schedule import Curriculum, Phase, Stop
-from bench2robust.curricula.statistics import IterationStats
+from bench2robust.curricula.statistics import IterationStats, ScenarioStats
 
 __all__ = ["Baseline", "Check", "checks", "over_transfer", "pass_rates", "success_rates"]
 
@@ -134,12 +134,25 @@ def over_transfer(curriculum: Curriculum, stop: Stop, history: Sequence[Iteratio
     """Say whether the policy has come to hand over what it could solve.
 
     True if in each of the last ``stop.sustained`` iterations more than ``stop.over_transfer`` of
-    the S1 and S2 episodes were premature transfers, and these iterations hold enough episodes.
+    the S1 and S2 episodes were premature transfers. Where these hold too few episodes, it must be
+    so in more iterations, back to where they are enough; one without any says nothing.
     """
-    sums = list(map(part("S1", "S2"), history[-stop.sustained :]))
-    rates = [s.premature / s.episodes if s.episodes else 0.0 for s in sums]
-    enough = sum(s.episodes for s in sums) >= curriculum.pool_episodes
-    holds = len(sums) == stop.sustained and enough and min(rates) > stop.over_transfer
+    sums = [s for s in map(part("S1", "S2"), history) if s.episodes]
+    used = _tail(sums, stop.sustained, curriculum.pool_episodes)
+    rates = [s.premature / s.episodes for s in used]
+    enough = len(used) >= stop.sustained
+    enough = enough and sum(s.episodes for s in used) >= curriculum.pool_episodes
+    holds = enough and min(rates) > stop.over_transfer
     found = ", ".join(f"{rate:.3f}" for rate in rates)
-    wanted = f"> {stop.over_transfer:g} for {stop.sustained} iterations"
+    wanted = f"> {stop.over_transfer:g} for {max(stop.sustained, len(used))} iterations"
     return Check("over_transfer", wanted, found, holds)
+
+
+def _tail(sums: Sequence[ScenarioStats], iterations: int, episodes: int) -> Sequence[ScenarioStats]:
+    """Return the shortest tail with enough iterations and episodes; all if there is none."""
+    held = 0
+    for used, stats in enumerate(reversed(sums), 1):
+        held += stats.episodes
+        if used >= iterations and held >= episodes:
+            return sums[-used:]
+    return sums

@@ -98,7 +98,8 @@ class Stop(Settings):
 
     Attributes:
         over_transfer: in each of the last ``sustained`` iterations, more than this share of S1
-            and S2 episodes ended in a premature transfer.
+            and S2 episodes ended in a premature transfer. Small iterations count on until they
+            hold ``pool_episodes``.
     """
 
     over_transfer: Above
@@ -179,6 +180,10 @@ class Curriculum(Settings):
             raise ValueError(f"two phases share a name: {', '.join(names)}")
         for phase in self.phases:
             _check_floor(phase)
+            if phase.stop and not phase.scenarios & {*_PASSABLE}:
+                raise ValueError(
+                    f"phase {phase.name!r} has a stop for S1 and S2, but neither of them"
+                )
         for phase in before:
             _check_possible(phase)
             self._check_regression(phase)

@@ -90,6 +90,7 @@ S3 = {"name": "late", "mix": {"S3": 1.0}}
             ],
             "'late' waits for regression",
         ),
+        ([{**S3, "stop": {"over_transfer": 0.5}}], "'late' has a stop for S1 and S2, but neither"),
         ([{**ONE, "advance": {"reward": 1}}, TWO], "advance.reward"),
         ([{**ONE, "sampling": "learnability", "floor": 0}], "phase 'one' has floor 0: a scenario"),
         ([{**ONE, "advance": {"reward": 0.2}}, ONE], "share a name"),

@@ -216,11 +216,30 @@ def test_training_stops_when_over_transfer_lasts(iteration: Make, scenario: Make
     assert not grown(at_phase(3, iteration, scenario), make(0.9), 5).stopped  # other phases go on
 
 
-def test_few_episodes_do_not_stop_a_run(iteration: Make, scenario: Make) -> None:
-    def make(number: int) -> IterationStats:
-        return iteration(number, S1=scenario(10, premature=1.0), S2=scenario(10, premature=1.0))
+def test_a_few_episodes_stop_a_run_once_they_are_enough(iteration: Make, scenario: Make) -> None:
+    def make(premature: float) -> Callable[[int], IterationStats]:
+        few = scenario(10, premature=premature)
+        return lambda n: iteration(n, S1=few, S2=few)
 
-    assert not grown(at_phase(4, iteration, scenario), make, 3).stopped  # 60 of 64 episodes
+    start = at_phase(4, iteration, scenario)
+    assert not grown(start, make(1.0), 3).stopped  # 60 of 64 episodes
+    assert "> 0.5 for 4 iterations" in grown(start, make(1.0), 4).stopped
+    broken = grown(grown(start, make(0.4), 1), make(1.0), 3)
+    assert not broken.stopped  # in each of the four it must be so
+    assert grown(broken, make(1.0), 1).stopped
+
+
+def test_an_iteration_without_solvable_episodes_says_nothing(
+    iteration: Make, scenario: Make
+) -> None:
+    def make(number: int) -> IterationStats:
+        if number % 2:
+            return iteration(number, S3=scenario(60, transferred=1.0))
+        return iteration(number, S1=scenario(60, premature=0.6))
+
+    start = at_phase(4, iteration, scenario)
+    states = [grown(start, make, n).stopped for n in range(7)]
+    assert [bool(text) for text in states].index(True) == 5 + start.iteration % 2
 
 
 def test_clean_members_cannot_advance_a_phase(iteration: Make) -> None:
