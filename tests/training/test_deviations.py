@@ -120,6 +120,16 @@ def test_a_member_that_failed_outside_the_policy_is_left_out_and_the_group_goes_
     assert output["advantages"].tolist() == pytest.approx(expected * 2, **NEAR)
     assert output["tool_mask"][1].sum() == 0
     assert output["tool_mask"][0].sum() > 0
+    logged = trainer._metrics["train"]
+    assert logged["groups/filtered"] == [0.0], "the filter took none of them"
+    assert logged["infra/masked"] == [0.25]
+
+
+def test_the_filtered_share_is_of_what_was_scored(make_trainer: Any, rewards: Any) -> None:
+    rewards([0.5, 0.5, None, 0.5, 1.0, 0.0, 1.0, 0.0])
+    trainer = make_trainer()
+    generate(trainer)
+    assert trainer._metrics["train"]["groups/filtered"] == [pytest.approx(3 / 7)]
 
 
 def test_too_many_failures_outside_the_policy_stop_the_run(make_trainer: Any, rewards: Any) -> None:

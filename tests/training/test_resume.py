@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 CHILD = Path(__file__).parent / "child.py"
 ROOT = Path(__file__).parents[2]
 ITERATIONS = 8
-TIMES = ("step_time", "time/rollout", "time/own")
+SPEEDS = ("tokens_per_second/rollout", "tokens_per_second/update")
+TIMES = ("step_time", "time/rollout", "time/own", *SPEEDS)
 
 
 def start(folder: Any, small: Any, *before: Any, **changes: Any) -> Any:
