@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from bench2robust.core.reward import repetition
 from bench2robust.core.types import ToolCall
 from bench2robust.curricula import PhaseState
+from bench2robust.evaluation.metrics import premature
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.training.campaign import Score
-from bench2robust.training.examine import premature
 
 __all__ = ["iteration_metrics"]
 
