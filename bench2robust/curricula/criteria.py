@@ -8,12 +8,12 @@ from typing import NamedTuple, TypeAlias
 from bench2robust.core.types import Scenario
 from bench2robust.curricula.pooling import Figure, over, part
 from bench2robust.curricula.schedule import Curriculum, Phase, Stop
-from bench2robust.curricula.statistics import IterationStats
+from bench2robust.curricula.statistics import IterationStats, ScenarioStats
 
 __all__ = ["Baseline", "Check", "checks", "over_transfer", "pass_rates", "success_rates"]
 
 Baseline: TypeAlias = Mapping[Scenario, float]
-"""Pass rate of S1 and S2 when a phase began."""
+"""Pass rate of S1 and S2 when a phase began, of those with enough episodes."""
 
 Pool: TypeAlias = Callable[..., Figure]
 
@@ -66,13 +66,15 @@ def checks(
         if limit is not None
     ]
     if advance.regression is not None:
-        made += _regression(curriculum, history, baseline, advance.regression)
+        for name in curriculum.compared(phase):
+            found = _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
+            made.append(_regression(name, found, baseline.get(name), advance.regression))
     if advance.iterations is not None:
         n = len(history)
         made.append(
             Check("iterations", f">= {advance.iterations}", str(n), n >= advance.iterations)
         )
-    return made
+    return [*made, *_unmeasured(curriculum, phase, history)]
 
 
 def _check(name: str, found: Figure, limit: float) -> Check:
@@ -81,15 +83,29 @@ def _check(name: str, found: Figure, limit: float) -> Check:
     return Check(name, f"{'<' if below else '>'} {limit:g}", found.text, holds)
 
 
-def _regression(
-    curriculum: Curriculum, history: Sequence[IterationStats], baseline: Baseline, margin: float
+def _regression(name: Scenario, found: Figure, before: float | None, margin: float) -> Check:
+    start = "unknown" if before is None else f"{before:.3f}"
+    holds = found.value is not None and before is not None and found.value >= before - margin
+    return Check(f"{name} pass", f">= {start} - {margin:g}", found.text, holds)
+
+
+def _unmeasured(
+    curriculum: Curriculum, phase: Phase, history: Sequence[IterationStats]
 ) -> list[Check]:
-    made = []
-    for name, before in baseline.items():
-        found = _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
-        holds = found.value is not None and found.value >= before - margin
-        made.append(Check(f"{name} pass", f">= {before:.3f} - {margin:g}", found.text, holds))
-    return made
+    """Return the pass rates that the next phase will be held to and that are not known yet.
+
+    It does not begin without them: a regression from a rate that nobody knew would go unseen.
+    """
+    after = curriculum.phases[curriculum.phases.index(phase) + 1]
+    found = {
+        name: _PASS_OF[name](history, curriculum.pool_iterations, curriculum.pool_episodes)
+        for name in curriculum.compared(after)
+    }
+    return [
+        Check(f"{name} pass", f"known before phase {after.name}", figure.text, False)
+        for name, figure in found.items()
+        if figure.value is None
+    ]
 
 
 def pass_rates(curriculum: Curriculum, history: Sequence[IterationStats]) -> dict[Scenario, float]:
@@ -118,12 +134,25 @@ def over_transfer(curriculum: Curriculum, stop: Stop, history: Sequence[Iteratio
     """Say whether the policy has come to hand over what it could solve.
 
     True if in each of the last ``stop.sustained`` iterations more than ``stop.over_transfer`` of
-    the S1 and S2 episodes were premature transfers, and these iterations hold enough episodes.
+    the S1 and S2 episodes were premature transfers. Where these hold too few episodes, it must be
+    so in more iterations, back to where they are enough; one without any says nothing.
     """
-    sums = list(map(part("S1", "S2"), history[-stop.sustained :]))
-    rates = [s.premature / s.episodes if s.episodes else 0.0 for s in sums]
-    enough = sum(s.episodes for s in sums) >= curriculum.pool_episodes
-    holds = len(sums) == stop.sustained and enough and min(rates) > stop.over_transfer
+    sums = [s for s in map(part("S1", "S2"), history) if s.episodes]
+    used = _tail(sums, stop.sustained, curriculum.pool_episodes)
+    rates = [s.premature / s.episodes for s in used]
+    enough = len(used) >= stop.sustained
+    enough = enough and sum(s.episodes for s in used) >= curriculum.pool_episodes
+    holds = enough and min(rates) > stop.over_transfer
     found = ", ".join(f"{rate:.3f}" for rate in rates)
-    wanted = f"> {stop.over_transfer:g} for {stop.sustained} iterations"
+    wanted = f"> {stop.over_transfer:g} for {max(stop.sustained, len(used))} iterations"
     return Check("over_transfer", wanted, found, holds)
+
+
+def _tail(sums: Sequence[ScenarioStats], iterations: int, episodes: int) -> Sequence[ScenarioStats]:
+    """Return the shortest tail with enough iterations and episodes; all if there is none."""
+    held = 0
+    for used, stats in enumerate(reversed(sums), 1):
+        held += stats.episodes
+        if used >= iterations and held >= episodes:
+            return sums[-used:]
+    return sums

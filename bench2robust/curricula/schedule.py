@@ -30,8 +30,18 @@ __all__ = [
 _DATA = files("bench2robust.curricula")
 _SUFFIXES = (".yaml", ".yml")
 _SCENARIOS: tuple[Scenario, ...] = get_args(Scenario)
+_PASSABLE: tuple[Scenario, ...] = ("S1", "S2")
+_ABOUT: Mapping[str, tuple[Scenario, ...]] = {
+    "switch": ("S2",),
+    "pass_rate": _PASSABLE,
+    "transfer": ("S3",),
+    "turns": ("S3",),
+}
+"""The criteria that look at some scenarios only."""
 
 Threshold = Annotated[float, Field(ge=0, le=1)]
+Above = Annotated[float, Field(ge=0, lt=1)]
+"""What a share or a mean of rewards is to be above; nothing is above 1."""
 
 
 def _mix(value: Any) -> Any:
@@ -62,14 +72,16 @@ class Advance(Settings):
         pass_rate: more than this share of S1 and S2 episodes pass.
         transfer: more than this share of S3 episodes end in a transfer.
         turns: S3 episodes take fewer turns than this on average.
-        regression: neither S1 nor S2 passes by more than this less than at the phase's start.
+        regression: neither S1 nor S2 passes by more than this less than at the phase's start. A
+            phase with it begins only when the one before knows these pass rates; what that one
+            does not have is not compared.
         iterations: the phase has had so many iterations.
     """
 
-    reward: Threshold | None = None
-    switch: Threshold | None = None
-    pass_rate: Threshold | None = None
-    transfer: Threshold | None = None
+    reward: Above | None = None
+    switch: Above | None = None
+    pass_rate: Above | None = None
+    transfer: Above | None = None
     turns: float | None = Field(default=None, gt=0, le=MOST)
     regression: Threshold | None = None
     iterations: int | None = Field(default=None, ge=1, le=MOST)
@@ -86,10 +98,11 @@ class Stop(Settings):
 
     Attributes:
         over_transfer: in each of the last ``sustained`` iterations, more than this share of S1
-            and S2 episodes ended in a premature transfer.
+            and S2 episodes ended in a premature transfer. Small iterations count on until they
+            hold ``pool_episodes``.
     """
 
-    over_transfer: Threshold
+    over_transfer: Above
     sustained: int = Field(default=3, ge=1, le=MOST)
 
 
@@ -118,7 +131,8 @@ class Phase(Settings):
         mix: the scenarios of injected members.
         sampling: ``fixed``: by the mix; ``learnability``: each share is further weighted by
             p · (1 - p) + ``floor``, where p is the scenario's pooled success rate: what is
-            neither mastered nor out of reach is drawn most.
+            neither mastered nor out of reach is drawn most. The floor is above 0 then, so that
+            nothing is given up.
         ramp: a gradual change of mix and budget.
         advance: when the next phase begins; null in the last one.
         stop: when training stops early.
@@ -132,6 +146,11 @@ class Phase(Settings):
     ramp: Annotated[Ramp | None, _checked(Ramp, "a ramp")] = None
     advance: Annotated[Advance | None, _checked(Advance, "advance")] = None
     stop: Annotated[Stop | None, _checked(Stop, "stop")] = None
+
+    @property
+    def scenarios(self) -> frozenset[Scenario]:
+        """Every scenario that the phase has at some time."""
+        return frozenset(self.mix).union(self.ramp.mix if self.ramp else ())
 
 
 class Curriculum(Settings):
@@ -159,19 +178,49 @@ class Curriculum(Settings):
         names = [phase.name for phase in self.phases]
         if len(set(names)) < len(names):
             raise ValueError(f"two phases share a name: {', '.join(names)}")
+        for phase in self.phases:
+            _check_floor(phase)
+            if phase.stop and not phase.scenarios & {*_PASSABLE}:
+                raise ValueError(
+                    f"phase {phase.name!r} has a stop for S1 and S2, but neither of them"
+                )
         for phase in before:
             _check_possible(phase)
+            self._check_regression(phase)
         return self
+
+    def _check_regression(self, phase: Phase) -> None:
+        """Refuse to compare with pass rates that nothing measures."""
+        if phase.advance and phase.advance.regression is not None and not self.compared(phase):
+            raise ValueError(
+                f"phase {phase.name!r} waits for regression, but shares no S1 or S2 with the phase "
+                "before it, so there is no pass rate at its start: leave regression out"
+            )
+
+    def compared(self, phase: Phase) -> tuple[Scenario, ...]:
+        """Return the scenarios whose pass rate ``phase`` compares with that at its start."""
+        place = self.phases.index(phase)
+        if phase.advance is None or phase.advance.regression is None or not place:
+            return ()
+        both = phase.scenarios & self.phases[place - 1].scenarios
+        return tuple(name for name in _PASSABLE if name in both)
+
+
+def _check_floor(phase: Phase) -> None:
+    if phase.sampling == "learnability" and not phase.floor:
+        raise ValueError(
+            f"phase {phase.name!r} has floor 0: a scenario that always or never succeeds would not "
+            "be drawn again, and once all do, none; set it above 0, such as 0.05"
+        )
 
 
 def _check_possible(phase: Phase) -> None:
-    """Refuse a criterion on a scenario that the phase never has."""
-    ahead = phase.ramp.mix if phase.ramp else {}
-    has, advance = {*phase.mix, *ahead}, phase.advance
-    for criterion, scenario in (("switch", "S2"), ("transfer", "S3"), ("turns", "S3")):
-        if getattr(advance, criterion) is not None and scenario not in has:
+    """Refuse a criterion on scenarios that the phase never has."""
+    for criterion, scenarios in _ABOUT.items():
+        if getattr(phase.advance, criterion) is not None and not phase.scenarios & {*scenarios}:
             raise ValueError(
-                f"phase {phase.name!r} waits for {criterion}, but has no {scenario} in its mix"
+                f"phase {phase.name!r} waits for {criterion}, but has no "
+                f"{' or '.join(scenarios)} in its mix"
             )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, get_args
 
 from bench2robust.core.errors import DataError, shown
 from bench2robust.core.types import Scenario
+from bench2robust.evaluation.metrics import premature
 from bench2robust.evaluation.reactions import Relations
 from bench2robust.evaluation.record import EpisodeRecord
 
@@ -50,13 +51,12 @@ def episode_facts(
     if scenario not in _SCENARIOS or record["status"] != "ok":
         return None
     blocked, switched = _switch(record, relations) if scenario == "S2" else (False, False)
-    escalated = record["transferred"] and not (record["gold_transfer"] or record["success"])
     return EpisodeFacts(
         scenario,
         reward,
         record["success"],
         record["transferred"],
-        escalated and scenario != "S3",
+        premature(record) and scenario != "S3",
         record["abstained"],
         record["steps"],
         blocked,

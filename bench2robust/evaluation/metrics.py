@@ -38,6 +38,7 @@ __all__ = [
     "pass_by_error_type",
     "pass_hat",
     "passed",
+    "premature",
     "rate",
     "realized_clean",
     "scored",
@@ -177,15 +178,16 @@ def strategy(records: Records, by: Literal["planned", "realized"]) -> Strategy:
     return Strategy(
         {name: rate(part) for name, part in parts.items()},
         {name: rate(part, _path_unused) for name, part in whole.items()},
-        {name: rate(part, _premature) for name, part in whole.items()},
+        {name: rate(part, premature) for name, part in whole.items()},
     )
 
 
 def _path_unused(record: EpisodeRecord) -> bool:
-    return record["viable_unused"] and _premature(record)
+    return record["viable_unused"] and premature(record)
 
 
-def _premature(record: EpisodeRecord) -> bool:
+def premature(record: EpisodeRecord) -> bool:
+    """Say whether an episode ended in a transfer that its task did not want."""
     return record["transferred"] and not (record["gold_transfer"] or record["success"])
 
 

@@ -63,9 +63,14 @@ def _normalised(rewards: Tensor) -> Tensor:
 def permuted(rewards: Tensor, size: int, order: list[list[int]]) -> Tensor:
     """Return the rewards dealt out anew within each group, as ``order`` says.
 
+    A member that is not scored stays so, and what it lacks is dealt to no other.
+
     Args:
-        rewards: (groups * size,).
+        rewards: (groups * size,); NaN for members that are not scored.
         order: for each group, which member's reward each member gets.
     """
-    groups = rewards.view(-1, size)
-    return torch.stack([g[o] for g, o in zip(groups, order, strict=True)]).flatten()
+    dealt = rewards.clone().view(-1, size)
+    for group, drawn in zip(dealt, order, strict=True):
+        scored = ~group.isnan()
+        group[scored] = group[[member for member in drawn if scored[member]]]
+    return dealt.flatten()

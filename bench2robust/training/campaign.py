@@ -42,16 +42,26 @@ class Score:
         reward: None if something around the policy failed.
         record: the episode, as evaluations write it.
         facts: what the curriculum looks at; None for a clean or failed member.
+        cut: which limit ended the episode.
+        tokens: of the episode, prompt included.
+        written: how many of them the policy wrote.
     """
 
-    __slots__ = ("facts", "record", "reward")
+    __slots__ = ("cut", "facts", "record", "reward", "tokens", "written")
 
     def __init__(
-        self, reward: float | None, record: EpisodeRecord, facts: EpisodeFacts | None
+        self,
+        reward: float | None,
+        record: EpisodeRecord,
+        facts: EpisodeFacts | None,
+        rollout: Rollout,
     ) -> None:
         self.reward = reward
         self.record = record
         self.facts = facts
+        self.cut = rollout.cut
+        self.tokens = len(rollout.tokens)
+        self.written = sum(rollout.written)
 
 
 class Campaign:
@@ -160,10 +170,10 @@ class Campaign:
                 episode.settings.scenario,
                 reason=rollout.failure,
             )
-            return Score(None, record, None)
+            return Score(None, record, None, rollout)
         reward = episode_reward(self.settings.reward, episode)
         if not 0.0 <= reward <= 1.0:  # NaN fails too
             raise UsageError(f"the reward of task {episode.task.id!r} is {reward}, not in 0 … 1")
         record = self._builder.build(episode, agent, mode)
         record["reward"] = reward
-        return Score(reward, record, episode_facts(record, reward, self._relations))
+        return Score(reward, record, episode_facts(record, reward, self._relations), rollout)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Scenario, Task
+from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.suite import select_tasks
 from bench2robust.memory import read_choice
 from bench2robust.training.config import Method, TrainSettings
@@ -71,6 +74,11 @@ def _engine(settings: TrainSettings) -> None:
         )
     if settings.model.scratch and rollout.engine == "vllm":
         raise UsageError("model.scratch is generated from by rollout.engine: transformers only.")
+    if rollout.engine == "transformers" and rollout.top_p != 1:
+        raise UsageError(
+            f"rollout.top_p is {rollout.top_p:g}, and rollout.engine transformers samples from "
+            "every token: set top_p to 1, or rollout.engine: vllm."
+        )
 
 
 def _members(settings: TrainSettings) -> None:
@@ -112,6 +120,15 @@ def _sides(settings: TrainSettings) -> None:
             f"episodes.memory {episodes.memory!r}: training does not update a memory: leave out "
             "+online."
         )
+    if episodes.view == "compact" and episodes.memory != _default(episodes, "memory"):
+        raise UsageError(
+            f"episodes.memory is {episodes.memory!r}, and episodes.view compact has no words for "
+            "a memory block: set memory to none, or take view: chat with another model."
+        )
+
+
+def _default(group: Settings, name: str) -> Any:
+    return type(group).model_fields[name].get_default(call_default_factory=True)
 
 
 def _clip(settings: TrainSettings) -> None:
@@ -149,6 +166,24 @@ def _recovery(settings: TrainSettings) -> None:
             f"method ppo trains on one mix of scenarios, and curriculum {schedule.name!r} changes "
             "it: take fixed_mix or random_noise, or a curriculum with one phase."
         )
+    _unused(episodes, "episodes", ("s2_classes", "alternatives", "memory", "user", "view"))
+    _unused(settings.reward, "reward", ("repetition", "permuted"))
+
+
+def _unused(group: Settings, where: str, names: Sequence[str]) -> None:
+    """Refuse what the recovery environment does not know, if it is set away from its default."""
+    for name in names:
+        value, default = getattr(group, name), _default(group, name)
+        if value != default:
+            raise UsageError(
+                f"{where}.{name} is {_written(value)}, which method ppo does not use: leave it "
+                f"out (it is {_written(default)} then), or take method: dapo."
+            )
+
+
+def _written(value: Any) -> str:
+    """Return a value as a configuration file has it."""
+    return canonical(value).strip('"')
 
 
 def _supervised(settings: TrainSettings) -> None:

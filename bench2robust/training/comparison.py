@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from bench2robust.evaluation.metrics import Rate, rate
+from bench2robust.core.errors import UsageError
+from bench2robust.evaluation.metrics import Rate, premature, rate
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.statistics import Pair, paired_contrast, wilson
 from bench2robust.evaluation.store import read_records
 from bench2robust.evaluation.table import NOTHING, Table, probability
-from bench2robust.training.examine import MODES, faced, passed, premature
+from bench2robust.training.examine import MODES, faced, passed
 
 __all__ = [
     "AFTER",
@@ -40,10 +41,20 @@ _NOTE = (
 
 
 def final_records(run: Path) -> list[EpisodeRecord]:
-    """Return the examination of the final policy of a run, sampled as it was trained."""
+    """Return the examination of the final policy of a run, sampled at temperature 1.
+
+    Raises:
+        UsageError: it was examined at other temperatures only.
+    """
     records = list(read_records(run / EXAMINATION, dialogue=False))
     stages = {record["agent"] for record in records}
-    stage = next(s for s in (f"{AFTER}, {_SAMPLED}", f"{BEFORE}, {_SAMPLED}") if s in stages)
+    sampled = (f"{AFTER}, {_SAMPLED}", f"{BEFORE}, {_SAMPLED}")
+    stage = next((s for s in sampled if s in stages), None)
+    if stage is None:
+        raise UsageError(
+            f"{run / EXAMINATION} holds no episodes at temperature 1, by which policies are "
+            "compared: train the run with held_out.temperatures [1.0] in another folder."
+        )
     return [record for record in records if record["agent"] == stage]
 
 

@@ -15,7 +15,7 @@ from bench2robust.evaluation.store import Store
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.engine import Engine
 
-__all__ = ["MODES", "Cell", "cells", "examine", "faced", "passed", "premature"]
+__all__ = ["MODES", "Cell", "cells", "examine", "faced", "passed"]
 
 MODES: dict[str, Scenario | None] = {"clean": None, "s1": "S1", "s2": "S2", "s3": "S3"}
 """The modes of an examination and their scenario; the alternative tools are offered in each."""
@@ -92,8 +92,3 @@ def faced(record: EpisodeRecord) -> bool:
 def passed(record: EpisodeRecord) -> bool:
     """Say whether an episode ended as it should: in S3, in a correct abstention."""
     return record["abstained"] if record["scenario"] == "S3" else record["success"]
-
-
-def premature(record: EpisodeRecord) -> bool:
-    """Say whether an episode ended in a transfer that its task did not want."""
-    return record["transferred"] and not (record["gold_transfer"] or record["success"])

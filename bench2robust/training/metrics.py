@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from bench2robust.core.reward import repetition
+from bench2robust.core.types import ToolCall
 from bench2robust.curricula import PhaseState
+from bench2robust.evaluation.metrics import premature
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.training.campaign import Score
-from bench2robust.training.examine import premature
 
 __all__ = ["iteration_metrics"]
 
@@ -18,7 +20,7 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
     Args:
         phase: where the curriculum stood.
         scores: of every member on every rank.
-        kept: the share of members that the group filter left in the loss.
+        kept: the share of scored members that the group filter left in the loss.
     """
     scored = [score for score in scores if score.reward is not None]
     clean = [s for s in scored if s.record["scenario"] is None]
@@ -34,6 +36,8 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
             [s for s in scored if s.record["scenario"] == "S3"], lambda r: r["abstained"]
         ),
         "premature": _mean([s for s in injected if s.record["scenario"] != "S3"], premature),
+        "truncated": _average([float(s.cut != "") for s in scored]),
+        "repeated": _mean(scored, _repeated),
         "turns": _mean(scored, lambda r: r["steps"]),
         "transferred": _mean(scored, lambda r: r["transferred"]),
         "false_claims": _mean(scored, lambda r: r["false_claims"]),
@@ -45,6 +49,12 @@ def iteration_metrics(phase: PhaseState, scores: Sequence[Score], kept: float) -
         if name != "S3":
             found[f"pass/{name}"] = _mean(part, lambda r: r["success"])
     return found
+
+
+def _repeated(record: EpisodeRecord) -> bool:
+    """Say whether some call was made three times or more, failed ones included (table 12)."""
+    calls = (ToolCall(e["call"], e["args"]) for e in record["events"] if "call" in e)
+    return repetition(calls) < 1.0
 
 
 def _reactions(scores: Sequence[Score]) -> dict[str, float]:

@@ -6,6 +6,7 @@ do; :func:`bench2robust.training.run` does it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
 from typing import Any
@@ -17,12 +18,14 @@ from bench2robust.domains import get_domain
 from bench2robust.envs.episode import Episode, EpisodeSettings
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.training.config_groups import Reward
+from bench2robust.training.hints import type_hint
 from bench2robust.training.rewards import episode_reward
 
 __all__ = ["StockEnvironment", "stock_environment"]
 
 _OVER = "Error: the episode has ended; nothing that is called now has an effect."
-_TYPES: Mapping[str, Any] = {"string": str, "array": list[str], "object": dict[str, str]}
+_SECTION = re.compile(r"\b(Args|Returns|Raises):")
+"""What begins a section of a docstring."""
 
 
 class StockEnvironment:
@@ -135,24 +138,45 @@ def stock_environment(
 
 def _method(spec: ToolSpec) -> Callable[..., str]:
     """Return a tool as a method with the signature and docstring that TRL makes its schema of."""
-    properties: Mapping[str, Any] = spec.parameters["properties"]
+    schema = spec.parameters
+    properties: Mapping[str, Any] = schema.get("properties", {})
 
     def call(self: StockEnvironment, **arguments: Any) -> str:
         return self._call(spec.name, arguments)
 
-    types = {name: _TYPES[schema["type"]] for name, schema in properties.items()}
-    listed = [
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind)
-        for name, kind in types.items()
-    ]
-    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    lines = [f"    {name}: {_said(schema)}" for name, schema in properties.items()]
+    types = {name: type_hint(part, schema.get("$defs", {})) for name, part in properties.items()}
+    lines = [f"    {name}: {_said(part)}" for name, part in properties.items()]
     call.__name__ = call.__qualname__ = spec.name
-    call.__doc__ = "\n".join([spec.description, "", *(["Args:", *lines, ""] if lines else [])])
+    about = _SECTION.sub(r"\1", spec.description)
+    call.__doc__ = "\n".join([about, "", *(["Args:", *lines, ""] if lines else [])])
     call.__annotations__ = {**types, "return": str}
-    call.__signature__ = Signature([own, *listed], return_annotation=str)  # type: ignore[attr-defined]
+    call.__signature__ = _signature(spec, types)  # type: ignore[attr-defined]
     return call
 
 
+def _signature(spec: ToolSpec, types: Mapping[str, Any]) -> Signature:
+    """Return a signature in which an argument that may be left out has a default.
+
+    Arguments are given by name, so the tool itself never sees the default.
+    """
+    required = spec.parameters.get("required", ())
+    own = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        listed = [
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                annotation=kind,
+                default=Parameter.empty if name in required else None,
+            )
+            for name, kind in types.items()
+        ]
+    except ValueError as error:
+        raise UsageError(f"The tool {spec.name} cannot be a method: {error}.") from None
+    return Signature([own, *listed], return_annotation=str)
+
+
 def _said(schema: Mapping[str, Any]) -> str:
-    return str(schema.get("description", "See the policy."))
+    """Return the description of an argument on one line, as a docstring needs it."""
+    text = " ".join(str(schema.get("description", "")).split())
+    return _SECTION.sub(r"\1", text) or "See the policy."

@@ -11,14 +11,14 @@ from pydantic import Field
 
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.config_files import load_yaml, merge_settings
-from bench2robust.evaluation.metrics import Spread, over_seeds
+from bench2robust.evaluation.metrics import Spread, over_seeds, premature
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.statistics import cluster_effect
 from bench2robust.evaluation.table import NOTHING, Table, probability, spread
 from bench2robust.training.comparison import final_records
 from bench2robust.training.config import TrainSettings
-from bench2robust.training.examine import MODES, faced, passed, premature
+from bench2robust.training.examine import MODES, faced, passed
 
 __all__ = ["Study", "StudyResult", "compare_arms", "list_runs", "load_study", "run_study"]
 
@@ -71,9 +71,20 @@ def load_study(file: Path, settings: Sequence[str] = ()) -> Study:
     """Return the study of a YAML file with every ``a=b`` of ``settings`` over it.
 
     Raises:
-        UsageError: the file cannot be read, a key is unknown, or a value is wrong.
+        UsageError: the file cannot be read, a key is unknown, a value is wrong, or an arm has no
+            examination to be compared by.
     """
-    return Study.read(merge_settings(load_yaml(file), settings))
+    study = Study.read(merge_settings(load_yaml(file), settings))
+    for arm, _, made in study.runs():
+        held = made.held_out
+        if made.method == "ppo" or not held.tasks or 1.0 not in held.temperatures:
+            raise UsageError(
+                f"arm {arm}: a study compares what is played on held-out tasks at temperature 1, "
+                f"and with method {made.method}, held_out.tasks {held.tasks} and "
+                f"held_out.temperatures {list(held.temperatures)} nothing is: change them in the "
+                "base or in common."
+            )
+    return study
 
 
 def list_runs(study: Study) -> Table:

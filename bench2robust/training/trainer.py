@@ -67,6 +67,8 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         self._scores: list[Score] = []
         self._world_rewards = torch.empty(0)
         self._kept = 1.0
+        self._tokens = 0
+        self._generation_seconds = 0.0
         self._size = campaign.settings.group.size
         rows = [{"prompt": task.id} for task in campaign.tasks]
         super().__init__(
@@ -82,10 +84,12 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
             engine.generate = colocated(self)
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        began = perf_counter()
         self._places = self._plan([row["prompt"] for row in inputs])
         output: dict[str, Any] = super()._generate_and_score_completions([dict(r) for r in inputs])
         self._deviate(output)
         self._conclude()
+        self._generation_seconds = perf_counter() - began
         return output
 
     def _plan(self, tasks: Sequence[str]) -> list[tuple[GroupPlan, Member]]:
@@ -164,7 +168,8 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         if group.normalisation == "split":
             output["advantages"] = split_advantages(rewards, size, group.clean_members)[own]
         keep = informative(rewards, size, group.min_std)
-        self._kept = float(keep.float().mean())
+        # Failed members are counted apart: here it is told what the filter took.
+        self._kept = int(keep.sum()) / max(1, int((~rewards.isnan()).sum()))
         output["advantages"] = output["advantages"] * keep[own]
         output["tool_mask"] = output["tool_mask"] * keep[own, None]
         tokens = (output["completion_mask"] * output["tool_mask"]).sum()
@@ -181,8 +186,12 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         scores = self._world_scores
         stats = tally(self.phase.iteration, (score.facts for score in scores))
         before, self.phase = self.phase, self.phase.after(stats)
+        metrics = self._metrics["train"]
         for name, value in iteration_metrics(before, scores, self._kept).items():
-            self._metrics["train"][name].append(value)
+            metrics[name].append(value)
+        seconds = metrics["time/rollout"][-1]
+        metrics["tokens_per_second/rollout"].append(sum(s.written for s in scores) / seconds)
+        self._tokens = sum(score.tokens for score in scores)
 
     def _check_failures(self, scores: Sequence[Score]) -> None:
         failed = [score.record["reason"] for score in scores if score.reward is None]
@@ -199,6 +208,14 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         if self.use_vllm and step != self._last_loaded_step:
             self.vllm_generation.sync_weights()
             self._last_loaded_step: int = step
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log the figures of an iteration, with how fast its forward and backward passes were."""
+        metrics = self._metrics["train"]
+        if steps := metrics.get("step_time"):  # the first of them includes the generation
+            seconds = max(1e-9, sum(steps) - self._generation_seconds)
+            metrics["tokens_per_second/update"].append(self._tokens / seconds)
+        super().log(logs, start_time)
 
     def save_state(self) -> None:
         """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card.

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from time import sleep
 
 import torch
 from torch.optim.lr_scheduler import LambdaLR
@@ -24,7 +28,8 @@ from bench2robust.training.compact.tokens import Lexicon
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.examples import Example
 from bench2robust.training.optimizer import MuonAndAdamW
-from bench2robust.training.preemption import StopRequest
+from bench2robust.training.preemption import PreemptedError, StopRequest
+from bench2robust.training.ranks import processes
 from bench2robust.training.saving import save_model
 from bench2robust.training.supervised import supervise
 
@@ -35,6 +40,8 @@ _STILL_COPYING = 8
 follows soon after it was shown, let a model forget to look further back."""
 _WARMUP = 20
 """Steps over which the learning rates rise."""
+_LOOK = 0.5
+"""Seconds between two looks whether another run is done with a shared warm start."""
 
 
 def new_model(settings: TrainSettings, words: int, attempt: int = 0) -> LlamaForCausalLM:
@@ -71,6 +78,8 @@ def warm_start(
 ) -> Path:
     """Train a new model on demonstrations and return its folder; done before, it is only found.
 
+    Of runs that share it and begin at once, one trains it, and the others wait.
+
     Args:
         home: the run folder.
         stop: says whether the run was told to end.
@@ -81,18 +90,66 @@ def warm_start(
         PreemptedError: it was; a warm start is short, and begins anew when the run goes on.
     """
     folder = _folder(settings, campaign, home)
-    if folder.exists():
-        return folder
-    sequences = Sequences(settings, campaign, lexicon)
-    for attempt in range(1, settings.sft.attempts + 1):
-        model = new_model(settings, len(lexicon.words), attempt - 1)
+    with _alone(folder, stop) if settings.sft.share else nullcontext():
+        if not folder.exists():
+            model = _fit_model(settings, Sequences(settings, campaign, lexicon), home, stop, fit)
+            save_model(model, lexicon.tokenizer(), folder)
+    return folder
+
+
+@contextmanager
+def _alone(folder: Path, stop: StopRequest) -> Iterator[None]:
+    """Hold the lock of a folder that runs share, among runs; of a run's processes the first does.
+
+    Raises:
+        PreemptedError: the run was told to end while it waited.
+    """
+    handle = None
+    if processes().is_main_process:
+        handle = os.open(folder.with_name(f"{folder.name}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        if handle is not None:
+            _take(handle, folder, stop)
+        processes().wait_for_everyone()
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _take(handle: int, folder: Path, stop: StopRequest) -> None:
+    said = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if not said:
+                print(f"supervised: another run makes {folder}; waiting for it", flush=True)
+            said = True
+        else:
+            return
+        if stop:
+            raise PreemptedError(f"Told to end while another run made {folder}.")
+        sleep(_LOOK)
+
+
+def _fit_model(
+    settings: TrainSettings,
+    sequences: Sequences,
+    home: Path,
+    stop: StopRequest,
+    fit: Callable[[LlamaForCausalLM], bool],
+) -> LlamaForCausalLM:
+    """Return a trained model that is fit, or that of the last attempt."""
+    attempt = 1
+    while True:
+        model = new_model(settings, len(sequences.lexicon.words), attempt - 1)
         if settings.sft.steps:
             _teach(model, settings, sequences, home, stop)
         if attempt == settings.sft.attempts or fit(model):
-            break
+            return model
         print("supervised: not fit for reinforcement; again from other weights", flush=True)
-    save_model(model, lexicon.tokenizer(), folder)
-    return folder
+        attempt += 1
 
 
 def _teach(
@@ -123,7 +180,7 @@ def _folder(settings: TrainSettings, campaign: Campaign, home: Path) -> Path:
     """Return where the warm start goes: the run's folder, or where runs share them."""
     if settings.sft.share is None:
         return home / "sft"
-    parts = {"seed", "model", "episodes", "sft", "rollout", "hardware"}
+    parts = {"seed", "model", "episodes", "sft", "rollout"}
     decides = {name: value for name, value in settings.decisive().items() if name in parts}
     folder = Path(settings.sft.share)
     folder.mkdir(parents=True, exist_ok=True)
@@ -144,7 +201,7 @@ class Sequences(Dataset[Example]):
     def __init__(self, settings: TrainSettings, campaign: Campaign, lexicon: Lexicon) -> None:
         self._settings = settings
         self._campaign = campaign
-        self._lexicon = lexicon
+        self.lexicon = lexicon
 
     def __len__(self) -> int:
         return self._settings.sft.steps * self._settings.sft.batch
@@ -152,13 +209,13 @@ class Sequences(Dataset[Example]):
     def __getitem__(self, number: int) -> Example:
         sft, seed = self._settings.sft, self._settings.seed
         if number < sft.words.copying * sft.batch or number % _STILL_COPYING == 0:
-            return copying(self._lexicon, seed, number)
+            return copying(self.lexicon, seed, number)
         task = choose(self._campaign.tasks, "demonstration", seed, number)
         clean = uniform("clean demonstration", seed, number) < sft.clean
         faults = int(uniform("faults of a demonstration", seed, number) * (1 << 31))
         around = self._campaign.surroundings(None) if clean else self._noisy(task, faults)
         episode = Episode(self._campaign.domain, task, faults, around)
-        return demonstrate(episode, self._lexicon, sft.words, number)
+        return demonstrate(episode, self.lexicon, sft.words, number)
 
     def _noisy(self, task: Task, faults: int) -> EpisodeSettings:
         """Return what surrounds a demonstration with faults, in a scenario that its task has."""

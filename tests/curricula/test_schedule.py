@@ -61,6 +61,7 @@ def test_a_file_and_a_mapping_are_curricula_too(tmp_path: Path) -> None:
 
 ONE = {"name": "one", "mix": {"S1": 1.0}}
 TWO = {"name": "two", "mix": {"S1": 1.0}}
+S3 = {"name": "late", "mix": {"S3": 1.0}}
 
 
 @pytest.mark.parametrize(
@@ -71,6 +72,27 @@ TWO = {"name": "two", "mix": {"S1": 1.0}}
         ([{**ONE, "advance": {}}, TWO], "names no criterion"),
         ([{**ONE, "advance": {"switch": 0.2}}, TWO], "waits for switch, but has no S2"),
         ([{**ONE, "advance": {"transfer": 0.2}}, TWO], "waits for transfer, but has no S3"),
+        ([{**ONE, "advance": {"turns": 9}}, TWO], "waits for turns, but has no S3"),
+        ([{**S3, "advance": {"pass_rate": 0.2}}, TWO], "pass_rate, but has no S1 or S2"),
+        (
+            [{**ONE, "advance": {"regression": 0.1}}, TWO],
+            "no pass rate at its start: leave regress",
+        ),
+        (
+            [{**ONE, "advance": {"reward": 0.2, "regression": 0.1}}, TWO],
+            "'one' waits for regression, but shares no S1 or S2 with the phase before it",
+        ),
+        (
+            [
+                {**ONE, "advance": {"reward": 0.2}},
+                {**S3, "advance": {"transfer": 0.2, "regression": 0.1}},
+                TWO,
+            ],
+            "'late' waits for regression",
+        ),
+        ([{**S3, "stop": {"over_transfer": 0.5}}], "'late' has a stop for S1 and S2, but neither"),
+        ([{**ONE, "advance": {"reward": 1}}, TWO], "advance.reward"),
+        ([{**ONE, "sampling": "learnability", "floor": 0}], "phase 'one' has floor 0: a scenario"),
         ([{**ONE, "advance": {"reward": 0.2}}, ONE], "share a name"),
         ([{**ONE, "mix": {"S1": -1}}], "S1 is -1"),
         ([{**ONE, "mix": {"S4": 1}}], "Did you mean"),
@@ -84,6 +106,12 @@ TWO = {"name": "two", "mix": {"S1": 1.0}}
 def test_what_cannot_work_is_refused(phases: list[dict[str, Any]], words: str) -> None:
     with pytest.raises(UsageError, match=words.replace("(", r"\(")):
         Curriculum.read({"phases": phases})
+
+
+def test_a_scenario_that_only_a_ramp_brings_can_be_waited_for() -> None:
+    ramp = {"mix": {"S2": 1.0}, "iterations": 5}
+    advance = {"switch": 0.2, "pass_rate": 0.2}
+    assert Curriculum.read({"phases": [{**S3, "ramp": ramp, "advance": advance}, TWO]})
 
 
 def test_unknown_names_are_answered_with_the_nearest(tmp_path: Path) -> None:

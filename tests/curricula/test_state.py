@@ -8,6 +8,7 @@ import pytest
 
 from bench2robust.core.errors import DataError, UsageError
 from bench2robust.curricula import IterationStats, PhaseState, load_curriculum
+from bench2robust.curricula.criteria import checks
 
 TABLE_11 = load_curriculum("table11")
 Make = Callable[..., Any]
@@ -118,11 +119,83 @@ def test_abstaining_must_be_timely_and_cost_nothing(
     assert (grown(start, make, 3).index == 4) is advances
 
 
+def held(*names: str, mix: Any = None) -> PhaseState:
+    """Return the start of a run whose phases, but the first, allow a regression of 0.05."""
+    advances: list[Any] = [{"iterations": 3, "regression": 0.05} for _ in names]
+    del advances[0]["regression"]
+    phases = [
+        {"name": name, "mix": mix or {"S1": 1, "S2": 1}, "advance": advance}
+        for name, advance in zip(names, advances, strict=True)
+    ]
+    return PhaseState(load_curriculum({"phases": [*phases, {"name": "end", "mix": {"S1": 1}}]}))
+
+
 def test_regression_is_measured_from_the_phase_s_own_start(iteration: Make, scenario: Make) -> None:
     """A slow decline across phases is no excuse: the baseline is taken anew at each entry."""
-    start = at_phase(3, iteration, scenario)
-    assert start.entered == start.iteration
-    assert start.changes[-1].iteration == start.iteration - 1
+
+    def make(rate: float) -> Callable[[int], IterationStats]:
+        good, same = scenario(100, passed=rate), scenario(100, passed=0.5)
+        return lambda n: iteration(n, S1=good, S2=same)
+
+    state = grown(held("a", "b", "c"), make(0.50), 3)
+    assert (state.phase.name, state.baseline["S1"]) == ("b", 0.50)
+    state = grown(state, make(0.80), 3)
+    assert (state.phase.name, state.baseline["S1"]) == ("c", 0.80)
+    assert grown(state, make(0.70), 9).phase.name == "c"  # below 0.80, though above 0.50
+    assert grown(state, make(0.76), 3).phase.name == "end"
+    state = grown(grown(held("a", "b", "c"), make(0.50), 3), make(0.46), 3)
+    assert (state.phase.name, state.baseline["S1"]) == ("c", 0.46)
+    assert grown(state, make(0.42), 3).phase.name == "end"  # 0.08 below 0.50, in two steps
+
+
+def test_no_phase_begins_before_what_it_must_keep_is_known(iteration: Make, scenario: Make) -> None:
+    def make(passed: float, s2: int) -> Callable[[int], IterationStats]:
+        return lambda n: iteration(
+            n, S1=scenario(100, passed=passed), S2=scenario(s2, passed=passed)
+        )
+
+    waiting = grown(held("a", "b"), make(0.5, 10), 5)  # 50 of 64 episodes of S2
+    assert waiting.phase.name == "a"
+    (late,) = (check for check in waiting.checks() if not check.holds)
+    assert late == (
+        "S2 pass",
+        "known before phase b",
+        "unknown (50 episodes of 5 iterations)",
+        False,
+    )
+    entered = grown(waiting, make(0.5, 10), 2)
+    assert (entered.phase.name, entered.baseline) == ("b", {"S1": 0.5, "S2": 0.5})
+    fallen = grown(
+        entered, lambda n: iteration(n, S1=scenario(100, passed=0.5), S2=scenario(90)), 9
+    )
+    assert fallen.phase.name == "b"
+    assert [check.name for check in fallen.checks() if not check.holds] == ["S2 pass"]
+
+
+def test_a_rate_that_is_not_known_is_no_rate_that_was_kept(iteration: Make, scenario: Make) -> None:
+    curriculum = held("a", "b").curriculum
+    history = [iteration(n, S1=scenario(100), S2=scenario(100)) for n in range(3)]
+    found = checks(curriculum, curriculum.phases[1], history, {"S1": 0.0})
+    assert [(c.name, c.wanted, c.holds) for c in found[:2]] == [
+        ("S1 pass", ">= 0.000 - 0.05", True),
+        ("S2 pass", ">= unknown - 0.05", False),
+    ]
+
+
+def test_what_the_phase_before_does_not_have_is_not_compared(
+    iteration: Make, scenario: Make
+) -> None:
+    both: list[Any] = [
+        {"name": "a", "mix": {"S1": 1}, "advance": {"iterations": 1}},
+        {"name": "b", "mix": {"S1": 1, "S2": 1}, "advance": {"regression": 0.05}},
+        {"name": "end", "mix": {"S2": 1}},
+    ]
+    start = PhaseState(load_curriculum({"phases": both}))
+    state = grown(start, lambda n: iteration(n, S1=scenario(70, passed=0.5)), 3)
+    assert state.phase.name == "b"
+    assert [check.name for check in state.checks()] == ["S1 pass"]
+    better = iteration(3, S1=scenario(70, passed=0.5), S2=scenario(70))
+    assert state.after(better).phase.name == "b"  # one of three iterations
 
 
 def test_training_stops_when_over_transfer_lasts(iteration: Make, scenario: Make) -> None:
@@ -143,11 +216,30 @@ def test_training_stops_when_over_transfer_lasts(iteration: Make, scenario: Make
     assert not grown(at_phase(3, iteration, scenario), make(0.9), 5).stopped  # other phases go on
 
 
-def test_few_episodes_do_not_stop_a_run(iteration: Make, scenario: Make) -> None:
-    def make(number: int) -> IterationStats:
-        return iteration(number, S1=scenario(10, premature=1.0), S2=scenario(10, premature=1.0))
+def test_a_few_episodes_stop_a_run_once_they_are_enough(iteration: Make, scenario: Make) -> None:
+    def make(premature: float) -> Callable[[int], IterationStats]:
+        few = scenario(10, premature=premature)
+        return lambda n: iteration(n, S1=few, S2=few)
 
-    assert not grown(at_phase(4, iteration, scenario), make, 3).stopped  # 60 of 64 episodes
+    start = at_phase(4, iteration, scenario)
+    assert not grown(start, make(1.0), 3).stopped  # 60 of 64 episodes
+    assert "> 0.5 for 4 iterations" in grown(start, make(1.0), 4).stopped
+    broken = grown(grown(start, make(0.4), 1), make(1.0), 3)
+    assert not broken.stopped  # in each of the four it must be so
+    assert grown(broken, make(1.0), 1).stopped
+
+
+def test_an_iteration_without_solvable_episodes_says_nothing(
+    iteration: Make, scenario: Make
+) -> None:
+    def make(number: int) -> IterationStats:
+        if number % 2:
+            return iteration(number, S3=scenario(60, transferred=1.0))
+        return iteration(number, S1=scenario(60, premature=0.6))
+
+    start = at_phase(4, iteration, scenario)
+    states = [grown(start, make, n).stopped for n in range(7)]
+    assert [bool(text) for text in states].index(True) == 5 + start.iteration % 2
 
 
 def test_clean_members_cannot_advance_a_phase(iteration: Make) -> None:

@@ -125,7 +125,7 @@ def test_a_message_that_was_cut_off_is_closed_before_the_answer(
     ]:
         running.accept(token)
     shown = tokenizer.decode(running.tokens[running.prompt :])
-    assert shown.count(END) >= 1
+    assert shown.count(END) == 2  # the policy's own message, and the answer to it
     assert shown.endswith("<|im_start|>assistant\n")
 
 

@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from bench2robust.core.errors import InfrastructureError, UsageError
+from bench2robust.training.advantages import permuted
 from bench2robust.training.campaign import Campaign
 
 pytestmark = [
@@ -119,6 +120,16 @@ def test_a_member_that_failed_outside_the_policy_is_left_out_and_the_group_goes_
     assert output["advantages"].tolist() == pytest.approx(expected * 2, **NEAR)
     assert output["tool_mask"][1].sum() == 0
     assert output["tool_mask"][0].sum() > 0
+    logged = trainer._metrics["train"]
+    assert logged["groups/filtered"] == [0.0], "the filter took none of them"
+    assert logged["infra/masked"] == [0.25]
+
+
+def test_the_filtered_share_is_of_what_was_scored(make_trainer: Any, rewards: Any) -> None:
+    rewards([0.5, 0.5, None, 0.5, 1.0, 0.0, 1.0, 0.0])
+    trainer = make_trainer()
+    generate(trainer)
+    assert trainer._metrics["train"]["groups/filtered"] == [pytest.approx(3 / 7)]
 
 
 def test_too_many_failures_outside_the_policy_stop_the_run(make_trainer: Any, rewards: Any) -> None:
@@ -141,6 +152,29 @@ def test_permuted_rewards_stay_in_their_group(make_trainer: Any, rewards: Any) -
     assert dealt != pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
     assert sorted(dealt[:4]) == pytest.approx([0.1, 0.2, 0.3, 0.4])
     assert sorted(dealt[4:]) == pytest.approx([0.5, 0.6, 0.7, 0.8])
+
+
+def test_a_member_that_failed_keeps_no_reward_when_rewards_are_permuted(
+    make_trainer: Any, rewards: Any
+) -> None:
+    rewards([0.1, None, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    trainer = make_trainer(reward={"permuted": True})
+    output = generate(trainer)
+    dealt = trainer._world_rewards
+    assert dealt.isnan().tolist() == [False, True] + [False] * 6
+    assert sorted(dealt[[0, 2, 3]].tolist()) == pytest.approx([0.1, 0.3, 0.4])
+    assert output["tool_mask"][1].sum() == 0
+
+
+def test_rewards_are_dealt_in_the_drawn_order_among_the_scored() -> None:
+    nan = float("nan")
+    order = [[2, 0, 3, 1], [3, 1, 0, 2]]
+    whole = torch.tensor([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    dealt = permuted(whole, 4, order)
+    assert dealt.tolist() == pytest.approx([0.3, 0.1, 0.4, 0.2, 0.8, 0.6, 0.5, 0.7])
+    assert whole.tolist() == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8])
+    part = permuted(torch.tensor([0.1, nan, 0.3, 0.4, nan, nan, 0.7, nan]), 4, order)
+    assert part.tolist() == pytest.approx([0.3, nan, 0.1, 0.4, nan, nan, 0.7, nan], nan_ok=True)
 
 
 # ---- the loss ----------------------------------------------------------------------------------

@@ -109,6 +109,14 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"method": "sft", "sft": {"steps": 5, "batch": 30}, "hardware": {"devices": 8}},
         "set sft.batch to 32",
     ),
+    (
+        {"rollout": {"top_p": 0.5}},
+        "rollout.top_p is 0.5, and rollout.engine transformers samples from every token: set top_p",
+    ),
+    (
+        {"model": {"scratch": {}}, "episodes": {"view": "compact", "memory": "full"}},
+        "episodes.memory is 'full', and episodes.view compact has no words for a memory block",
+    ),
     ({"method": "ppo"}, "and validation: 0"),
     ({"method": "ppo", "episodes": {"validation": 0}}, "take fixed_mix or random_noise"),
     (
@@ -123,6 +131,36 @@ def test_what_cannot_work_is_refused_with_the_way_out(values: dict[str, Any], wo
     with pytest.raises(UsageError) as caught:
         plan(**values)
     assert words in str(caught.value)
+
+
+UNUSED_BY_PPO: list[tuple[str, str, Any, str]] = [
+    ("episodes", "s2_classes", "all", "s2_classes is all, which"),
+    ("episodes", "alternatives", False, "alternatives is false, which"),
+    ("episodes", "memory", "full", "memory is full, which"),
+    ("episodes", "user", "chat:x", "user is chat:x, which"),
+    ("episodes", "view", "compact", "view is compact, which"),
+    ("reward", "repetition", "after_success", "repetition is after_success, which"),
+    ("reward", "permuted", True, "permuted is true, which"),
+]
+
+
+@pytest.mark.parametrize(("group", "name", "value", "words"), UNUSED_BY_PPO)
+def test_what_ppo_does_not_use_is_refused_and_its_default_is_not(
+    group: str, name: str, value: Any, words: str
+) -> None:
+    def planned(value: Any) -> Plan:
+        values = {"method": "ppo", "curriculum": "fixed_mix", "episodes": {"validation": 0}}
+        values.setdefault(group, {})[name] = value  # type: ignore[union-attr,call-overload]
+        return plan_run(TrainSettings.read(values))
+
+    with pytest.raises(UsageError, match=f"{group}.{words} method ppo does not use: leave it out"):
+        planned(value)
+    assert planned(getattr(getattr(TrainSettings(), group), name)).tables
+
+
+def test_top_p_is_for_vllm() -> None:
+    hardware = {"devices": 8, "memory": 80}
+    assert plan(rollout={"engine": "vllm", "top_p": 0.5}, hardware=hardware).tables
 
 
 @pytest.mark.parametrize("prompts", range(1, 40))

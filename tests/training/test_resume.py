@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 ITERATIONS = 8
 KEPT = {"every": 1, "keep": 2, "evaluate_every": 1}
 UNJUDGED = {**KEPT, "evaluate_every": 0}
-TIMES = ("step_time", "time/rollout", "time/own")
+SPEEDS = ("tokens_per_second/rollout", "tokens_per_second/update")
+TIMES = ("step_time", "time/rollout", "time/own", *SPEEDS)
 
 
 def start(folder: Any, small: Any, *before: Any, break_at: str = "", **changes: Any) -> Any:

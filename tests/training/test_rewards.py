@@ -70,7 +70,10 @@ def test_repeats_of_failures_can_be_forgiven() -> None:
     calls = [entry.call for entry in episode.observed.entries]
     assert max(calls.count(call) for call in calls) >= 4
     assert episode_reward(PAPER, episode) == 0.0
-    assert episode_reward(Reward(repetition="after_success"), episode) >= 0.0
+    outcome = episode.outcome()
+    assert (outcome.success, outcome.matched, outcome.required) == (False, 2, 10)
+    forgiven = episode_reward(Reward(repetition="after_success"), episode)
+    assert forgiven == pytest.approx(0.3 * 2 / 10)
 
 
 def upto_writes(episode: Episode) -> list[ToolCall]:

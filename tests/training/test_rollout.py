@@ -120,5 +120,7 @@ def test_a_blocked_path_shows_as_an_error_and_the_other_one_is_open(small: Any) 
         small.feed(running, f"find email {small.after(running, 'email')} ;")
         if small.words_of(running.tokens[-3:]).startswith("error"):
             break
+    else:
+        raise AssertionError("no task blocks the first way to the user")
     small.feed(running, f"find name {small.after(running, 'name')} ;")
     assert small.words_of(running.tokens[-5:]).startswith("user")

@@ -111,4 +111,5 @@ def test_two_steps_of_a_real_model(smollm2: Path, tmp_path: Path, small: Any) ->
     assert calls >= 4, [record["events"] for record in played]  # what it wrote was read as calls
     before, after = (load_file(f / "model.safetensors") for f in (smollm2, home / "policy"))
     moved = [name for name in before if name in after and (before[name] != after[name]).any()]
-    assert len(moved) > 100 or all(row["reward_std"] == 0 for row in rows)
+    differs = any(row["reward_std"] > 0 for row in rows)
+    assert len(moved) > 100 if differs else not moved  # what says nothing moves nothing

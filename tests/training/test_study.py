@@ -8,6 +8,7 @@ import pytest
 from bench2robust.core.errors import UnknownNameError, UsageError
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.store import Store
+from bench2robust.training.comparison import final_records
 from bench2robust.training.study import compare_arms, list_runs, load_study, run_study
 
 CONFIGS = Path(__file__).parents[2] / "configs" / "study"
@@ -35,6 +36,29 @@ def test_every_arm_is_trained_with_every_seed_and_starts_warm_in_common(study: A
 def test_a_reference_that_is_no_arm_is_refused(study: Any) -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'ours'"):
         load_study(CONFIGS / "cpu_demo.yaml", ["reference=our"])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("held_out.temperatures=[0.0]", r"held_out\.temperatures \[0\.0\] nothing is: change"),
+        ("held_out.tasks=0", r"arm ours: .*held_out\.tasks 0 and"),
+    ],
+)
+@pytest.mark.usefixtures("study")
+def test_a_study_with_nothing_to_compare_is_refused(change: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_study(CONFIGS / "cpu_demo.yaml", [f"common=['{change}']"])
+
+
+def test_a_run_that_was_examined_otherwise_is_named(small: Any, tmp_path: Path) -> None:
+    campaign, home = small.campaign(), tmp_path / "examination"
+    with claim_folder(home, make_manifest("train", {}, "", "", ())), Store(home) as store:
+        running = campaign.open(campaign.tasks[0], 0, campaign.surroundings(None))
+        small.feed(running, "transfer ;")
+        store.append(campaign.score(running, "RL, greedy", "clean").record, 0.0)
+    with pytest.raises(UsageError, match="examination holds no episodes at temperature 1"):
+        final_records(tmp_path)
 
 
 def test_the_tables_compare_arms_on_the_cells_that_both_met(

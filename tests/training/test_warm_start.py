@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from bench2robust.core.errors import UsageError
-from bench2robust.training.preemption import StopRequest
+from bench2robust.training import warm_start as module
+from bench2robust.training.preemption import PreemptedError, StopRequest
 from bench2robust.training.warm_start import Sequences, warm_start
 
 MANY = 100
@@ -82,3 +84,52 @@ def test_weights_that_are_not_fit_are_drawn_anew(
     kept = AutoModelForCausalLM.from_pretrained(folder).get_input_embeddings().weight
     same = [torch.equal(kept, weights) for weights in tried]
     assert same == [False] * (asked - 1) + [attempts > 2] * (asked > 0)
+
+
+@pytest.fixture
+def shared(small: Any, tmp_path: Path) -> Any:
+    """A function that makes the warm start of a run that shares it."""
+
+    def make(run: str, stop: StopRequest | None = None) -> Path:
+        sft = {"steps": 1, "batch": 2, "share": str(tmp_path / "warm")}
+        campaign = small.campaign(sft=sft)
+        home = tmp_path / run
+        home.mkdir(exist_ok=True)
+        return warm_start(
+            campaign.settings, campaign, small.world()[1], home, stop or StopRequest(), bool
+        )
+
+    return make
+
+
+def test_a_run_waits_for_the_warm_start_that_another_is_making(
+    shared: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = shared("first")
+    made = folder.rename(tmp_path / "elsewhere")
+    lock = folder.with_name(f"{folder.name}.lock").open()
+    fcntl.flock(lock, fcntl.LOCK_EX)  # as the run that makes it does, until it is done
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 2:
+            made.rename(folder)
+            lock.close()
+
+    monkeypatch.setattr(module, "sleep", sleep)
+    monkeypatch.setattr(module, "_teach", None)  # nothing is trained again
+    assert shared("second") == folder
+    assert len(waited) == 2
+    assert shared("third") == folder
+
+
+def test_a_run_that_waits_can_be_told_to_end(shared: Any) -> None:
+    folder = shared("first")
+    stop = StopRequest()
+    stop.note(15, None)
+    assert shared("second", stop) == folder, "what is there already is taken"
+    with folder.with_name(f"{folder.name}.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(PreemptedError, match="while another run made"):
+            shared("third", stop)
