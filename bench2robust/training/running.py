@@ -222,8 +222,9 @@ class _Run:
         wanted = cells(self._campaign, self._campaign.validation, self._settings.seed)
         engine = LockstepEngine(self._settings.rollout.temperature)
         made = examine(trainer.model, engine, self._campaign, wanted, "validation")
+        scored = [record for record in made if record["status"] == "ok"]
         shares = {
-            mode: rate([r for r in made if r["mode"] == mode], passed).share for mode in MODES
+            mode: rate([r for r in scored if r["mode"] == mode], passed).share for mode in MODES
         }
         return sum(shares.values()) / len(shares), shares
 

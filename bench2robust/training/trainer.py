@@ -16,7 +16,6 @@ from datasets import Dataset
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 from trl import GRPOTrainer
 
-from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.keyed import uniform
 from bench2robust.curricula import PhaseState, tally
 from bench2robust.training.advantages import informative, permuted, split_advantages
@@ -99,7 +98,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
     def roll_out(self) -> dict[str, Any]:
         """Play the episodes of the rows at hand and return what TRL wants to know of them."""
         began = perf_counter()
-        rollouts = [self.campaign.start(*place) for place in self._places]
+        rollouts = self.campaign.start(self._places)
         keys = [self._key(*place) for place in self._places]
         model_seconds = self._engine.play(self.model_wrapped, rollouts, keys)
         self._scores = [
@@ -166,21 +165,13 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
             InfrastructureError: too many members failed for reasons outside the policy.
         """
         scores: list[Score] = gather_object(self._scores)
-        self._check_failures(scores)
+        failed = [score.record["reason"] for score in scores if score.reward is None]
+        self.campaign.check_failures(failed, len(scores))
         stats = tally(self.phase.iteration, (score.facts for score in scores))
         before, self.phase = self.phase, self.phase.after(stats)
         for name, value in iteration_metrics(before, scores, self._kept).items():
             self._metrics["train"][name].append(value)
         self._journal.episodes(scores)
-
-    def _check_failures(self, scores: Sequence[Score]) -> None:
-        failed = [score.record["reason"] for score in scores if score.reward is None]
-        limit = self.campaign.settings.rollout.infra_share
-        if len(failed) > limit * len(scores):
-            raise InfrastructureError(
-                f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy, "
-                f"more than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
-            )
 
     def save_state(self) -> None:
         """Write what HF's trainer keeps in a checkpoint, without its rotation or a model card."""
