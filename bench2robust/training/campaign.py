@@ -5,12 +5,14 @@ No framework is imported here; the trainer and the tests drive the same class.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeAlias
 
+from bench2robust.agents import is_chat
 from bench2robust.core.domain import Domain
-from bench2robust.core.errors import UsageError
+from bench2robust.core.errors import InfrastructureError, UsageError
 from bench2robust.core.faults import PERSISTENT
 from bench2robust.core.solvability import analyse
 from bench2robust.core.types import Scenario, Task
@@ -23,16 +25,23 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.injectors.profiles import load_profile
 from bench2robust.training.checks import training_tasks
 from bench2robust.training.config import TrainSettings
+from bench2robust.training.customers import Customer, Customers
 from bench2robust.training.groups import GroupPlan, Member, phase_profile, plan_group
 from bench2robust.training.rewards import episode_reward
 from bench2robust.training.rollout import Budgets, EpisodeView, Rollout
 
-__all__ = ["POLICY", "Campaign", "Score"]
+__all__ = ["POLICY", "Campaign", "Score", "TooManyFailuresError"]
 
 POLICY = "policy"
 """The agent that records of training episodes carry."""
 
+Place: TypeAlias = tuple[Task, int, EpisodeSettings]
+"""An episode to be played: its task, seed, and what surrounds it."""
 _NO_FAULTS = load_profile("none")
+
+
+class TooManyFailuresError(InfrastructureError):
+    """More episodes failed for reasons outside the policy than are allowed."""
 
 
 class Score:
@@ -80,6 +89,8 @@ class Campaign:
         self._builder = RecordBuilder(domain)
         self._relations = Relations.of(domain)
         self._profile = load_profile(settings.episodes.faults)
+        chat = is_chat(settings.episodes.user)
+        self._customers = Customers(settings.episodes, domain) if chat else None
 
     @cached_property
     def _split(self) -> tuple[tuple[Task, ...], ...]:
@@ -128,15 +139,46 @@ class Campaign:
             certified=certified,
         )
 
-    def start(self, plan: GroupPlan, member: Member) -> Rollout:
-        """Start the episode of one member."""
+    def start(self, places: Sequence[tuple[GroupPlan, Member]]) -> list[Rollout]:
+        """Start the episodes of members."""
+        return self.open_all([self._place(plan, member) for plan, member in places])
+
+    def _place(self, plan: GroupPlan, member: Member) -> Place:
         around = self._around(member.scenario, plan.max_injections if member.injected else 0)
-        return self.open(self.domain.task(plan.task_id), member.seed, around)
+        return self.domain.task(plan.task_id), member.seed, around
 
     def open(self, task: Task, seed: int, around: EpisodeSettings) -> Rollout:
         """Start an episode of a task."""
-        episode = Episode(self.domain, task, seed, around)
-        return Rollout(episode, self._view(episode), self.budgets)
+        return self.open_all([(task, seed, around)])[0]
+
+    def open_all(self, places: Sequence[Place]) -> list[Rollout]:
+        """Start episodes; users that are models are asked for their first messages side by side.
+
+        Where such a user does not answer, the rollout has failed already.
+        """
+        if self._customers is None:
+            return [self._begin(*place) for place in places]
+        users = [self._customers.meet(task, seed) for task, seed, _ in places]
+        return [self._greeted(place, user) for place, user in zip(places, users, strict=True)]
+
+    def _greeted(self, place: Place, user: Customer) -> Rollout:
+        try:
+            return self._begin(*place, user, user.answer())
+        except InfrastructureError as error:
+            rollout = self._begin(*place)  # the script's first words stand in: nobody reads them
+            rollout.fail(error)
+            return rollout
+
+    def _begin(
+        self,
+        task: Task,
+        seed: int,
+        around: EpisodeSettings,
+        user: Customer | None = None,
+        opening: str | None = None,
+    ) -> Rollout:
+        episode = Episode(self.domain, task, seed, around, opening=opening)
+        return Rollout(episode, self._view(episode), self.budgets, user)
 
     def noisy(self, budget: int, scenario: Scenario = "S1") -> EpisodeSettings:
         """Return what surrounds an episode with at most ``budget`` stochastic faults."""
@@ -176,4 +218,19 @@ class Campaign:
             raise UsageError(f"the reward of task {episode.task.id!r} is {reward}, not in 0 … 1")
         record = self._builder.build(episode, agent, mode)
         record["reward"] = reward
+        if rollout.user is not None:
+            rollout.user.note(record, episode)
         return Score(reward, record, episode_facts(record, reward, self._relations), rollout)
+
+    def check_failures(self, failed: Sequence[str], total: int) -> None:
+        """Check how many of ``total`` episodes failed, each for its reason.
+
+        Raises:
+            TooManyFailuresError: they are more than ``rollout.infra_share`` allows.
+        """
+        limit = self.settings.rollout.infra_share
+        if len(failed) > limit * total:
+            raise TooManyFailuresError(
+                f"{len(failed)} of {total} episodes failed for reasons outside the policy, more "
+                f"than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
+            )

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench2robust.agents import is_chat
 from bench2robust.core.canonical import canonical
 from bench2robust.core.domain import Domain
 from bench2robust.core.errors import UsageError
 from bench2robust.core.types import Scenario, Task
+from bench2robust.evaluation.config import SCRIPTED
 from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.suite import select_tasks
 from bench2robust.memory import read_choice
@@ -131,6 +133,27 @@ def _default(group: Settings, name: str) -> Any:
     return type(group).model_fields[name].get_default(call_default_factory=True)
 
 
+def _user(settings: TrainSettings) -> None:
+    episodes, ranks = settings.episodes, settings.hardware.ranks
+    if episodes.user == SCRIPTED:
+        return
+    if not is_chat(episodes.user):
+        raise UsageError(
+            f"episodes.user {episodes.user!r} is no user: write scripted, or chat:MODEL."
+        )
+    if episodes.view == "compact":
+        raise UsageError(
+            f"episodes.user is {episodes.user}, and episodes.view compact has words only for what "
+            "the scripted user says: set user: scripted, or view: chat."
+        )
+    if episodes.validation and ranks > 1:
+        raise UsageError(
+            f"episodes.user is {episodes.user}, and {ranks} training processes play each of "
+            f"episodes.validation {episodes.validation} tasks in step, which a user who answers "
+            "them differently would break: set validation: 0, or user: scripted."
+        )
+
+
 def _clip(settings: TrainSettings) -> None:
     optim = settings.optim
     if settings.method == "grpo" and optim.epsilon_high != optim.epsilon_low:
@@ -156,6 +179,11 @@ def _budget(settings: TrainSettings) -> None:
 
 def _recovery(settings: TrainSettings) -> None:
     episodes, schedule = settings.episodes, settings.schedule()
+    if episodes.user != SCRIPTED:
+        raise UsageError(
+            f"episodes.user is {episodes.user}, and method ppo plays with the scripted user only: "
+            "set episodes.user: scripted, or another method."
+        )
     if episodes.domain != "retail" or episodes.tasks != "train" or episodes.validation:
         raise UsageError(
             "method ppo plays Bench2Robust-RetailRecovery on the whole training split: set "
@@ -199,7 +227,7 @@ def _supervised(settings: TrainSettings) -> None:
 
 
 Check = Callable[[TrainSettings], None]
-_MODEL: Sequence[Check] = (_model, _model_is_there, _sides)
+_MODEL: Sequence[Check] = (_model, _model_is_there, _sides, _user)
 _GROUPS: Sequence[Check] = (*_MODEL, _engine, _members, _scenarios, _clip, _budget)
 _OF_METHOD: Mapping[Method, Sequence[Check]] = {
     "dapo": _GROUPS,

@@ -99,7 +99,8 @@ class TurnEngine:
     """Decodes turn by turn with an engine of its own, such as vLLM.
 
     The rollouts that still run go in together, each with all its tokens; engines keep what they
-    have read of a context. What such an engine samples is its own affair: keys play no part.
+    have read of a context. Users that are models answer all of them side by side. What such an
+    engine samples is its own affair: keys play no part.
 
     Attributes:
         generate: from contexts to one turn each; it must be set before the first rollout.
@@ -117,7 +118,9 @@ class TurnEngine:
             for rollout, turn, scores in zip(live, turns, logprobs, strict=True):
                 for token, logprob in zip(turn, scores, strict=True):
                     if not rollout.done:
-                        rollout.accept(token, logprob)
+                        rollout.take(token, logprob)
+            for rollout in live:
+                rollout.settle()
         return seconds
 
 

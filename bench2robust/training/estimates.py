@@ -113,7 +113,8 @@ def estimate_time(settings: TrainSettings, shape: Shape, batch: Arithmetic) -> T
     """Return how long an iteration and the run take.
 
     While tokens are generated, each reads the weights and the keys and values of every episode on
-    the device from memory once. An update costs 6 operations per weight and token, 2 more for the
+    the device from memory once. Users that are models answer side by side, except where tokens are
+    decoded in step. An update costs 6 operations per weight and token, 2 more for the
     reference and 2 for recomputed activations.
     """
     hardware = settings.hardware
@@ -121,7 +122,9 @@ def estimate_time(settings: TrainSettings, shape: Shape, batch: Arithmetic) -> T
     cache = batch.per_rank * shape.cache_per_token * length / 2
     read = (2 * shape.parameters + cache) / (hardware.bandwidth * 1e9 * BANDWIDTH_SHARE)
     rollout = TURNS * TURN_TOKENS * read
-    users = MESSAGES * USER_SECONDS if settings.episodes.user != "scripted" else 0.0
+    side_by_side = settings.rollout.engine == "vllm"
+    waits = MESSAGES * (1 if side_by_side else batch.per_rank)
+    users = waits * USER_SECONDS if settings.episodes.user != "scripted" else 0.0
     operations = 6 + 2 * bool(settings.optim.kl) + 2 * settings.model.checkpointing
     flops = operations * shape.parameters * length * batch.per_rank
     update = flops / (hardware.teraflops * 1e12 * UTILISATION)

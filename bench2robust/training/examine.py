@@ -63,19 +63,28 @@ def examine(
     """Let a policy play cells and return the records; with a store, keep them there too.
 
     What the store holds already is not played again and not returned.
+
+    Raises:
+        InfrastructureError: too many episodes of a batch failed for reasons outside the policy.
     """
     if store is not None:
         wanted = [c for c in wanted if (agent, c.mode, c.task.id, c.seed) not in store.finished]
     made: list[EpisodeRecord] = []
     for part in _parts(wanted):
-        rollouts = [
-            campaign.open(c.task, c.seed, campaign.surroundings(MODES[c.mode])) for c in part
-        ]
+        rollouts = campaign.open_all(
+            [(c.task, c.seed, campaign.surroundings(MODES[c.mode])) for c in part]
+        )
         engine.play(model, rollouts, [("examine", c.mode, c.task.id, c.seed) for c in part])
-        for cell, rollout in zip(part, rollouts, strict=True):
-            made.append(campaign.score(rollout, agent, cell.mode).record)
-            if store is not None:
-                store.append(made[-1], 0.0)
+        records = [
+            campaign.score(rollout, agent, cell.mode).record
+            for cell, rollout in zip(part, rollouts, strict=True)
+        ]
+        if store is not None:
+            for record in records:
+                store.append(record, 0.0)
+        failed = [record["reason"] for record in records if record["status"] != "ok"]
+        campaign.check_failures(failed, len(records))
+        made += records
     return made
 
 

@@ -2,7 +2,9 @@
 
 Every episode starts at position 0. At each position an episode either knows its next token (of its
 prompt, or of an observation) or samples it. So there is nothing to pad and nothing to recompute,
-and an episode that ends leaves the batch.
+and an episode that ends leaves the batch. One that waits for a user that is a model holds up all
+others, because it could not catch up without padding; only those that come to their users at the
+same position wait together.
 """
 
 from __future__ import annotations
@@ -88,7 +90,9 @@ def _advance(
         points = torch.tensor([[draw(place, position)] for _, place in open_], device=logits.device)
         tokens = pick(wanted / temperature, points)
     for (_, place), token in zip(open_, tokens.tolist(), strict=True):
-        rollouts[place].accept(token)
+        rollouts[place].take(token)
+    for _, place in open_:
+        rollouts[place].settle()
 
 
 def pick(logits: torch.Tensor, points: torch.Tensor) -> torch.Tensor:

@@ -29,7 +29,7 @@ from bench2robust.evaluation.metrics import rate, scored
 from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.table import Table
 from bench2robust.training.arithmetic import batch_arithmetic
-from bench2robust.training.campaign import Campaign
+from bench2robust.training.campaign import Campaign, TooManyFailuresError
 from bench2robust.training.chat_start import chat_start
 from bench2robust.training.chat_view import ChatLexicon
 from bench2robust.training.checkpoints import Checkpoints
@@ -52,7 +52,7 @@ from bench2robust.training.journal import Journal, open_journal
 from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
 from bench2robust.training.ranks import processes
 from bench2robust.training.saving import save_model
-from bench2robust.training.trainer import RecoveryTrainer, TooManyFailuresError
+from bench2robust.training.trainer import RecoveryTrainer
 from bench2robust.training.warm_start import warm_start
 
 __all__ = ["run"]

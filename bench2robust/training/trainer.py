@@ -16,7 +16,6 @@ from datasets import Dataset
 from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer
 from trl import GRPOTrainer
 
-from bench2robust.core.errors import InfrastructureError
 from bench2robust.core.keyed import uniform
 from bench2robust.curricula import PhaseState, tally
 from bench2robust.training.advantages import informative, permuted, split_advantages
@@ -27,11 +26,7 @@ from bench2robust.training.groups import GroupPlan, Member
 from bench2robust.training.journal import Journal
 from bench2robust.training.metrics import iteration_metrics
 
-__all__ = ["RecoveryTrainer", "TooManyFailuresError"]
-
-
-class TooManyFailuresError(InfrastructureError):
-    """More members of an iteration failed for reasons outside the policy than are allowed."""
+__all__ = ["RecoveryTrainer"]
 
 
 class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
@@ -112,7 +107,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
                 iteration did not happen, and its records stay until it is played again.
         """
         began = perf_counter()
-        rollouts = [self.campaign.start(*place) for place in self._places]
+        rollouts = self.campaign.start(self._places)
         keys = [self._key(*place) for place in self._places]
         model_seconds = self.engine.play(self.model_wrapped, rollouts, keys)
         self._scores = [
@@ -125,10 +120,9 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         self._metrics["train"]["time/own"].append(whole - model_seconds)
         return {
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
-            # One that failed before its first token still needs one, which the mask leaves out.
-            "completion_ids": [r.tokens[r.prompt :] or r.tokens[-1:] for r in rollouts],
-            "env_mask": [list(map(int, r.written)) or [0] for r in rollouts],
-            "logprobs": [r.logprobs or [0.0] for r in rollouts] if self.use_vllm else None,
+            "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
+            "env_mask": [list(map(int, r.written)) for r in rollouts],
+            "logprobs": [r.logprobs for r in rollouts] if self.use_vllm else None,
             "earned": [score.reward for score in self._scores],
         }
 
@@ -179,7 +173,8 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         """Bring the scores of all ranks together, and keep their records."""
         self._world_scores: list[Score] = gather_object(list(own))
         self._journal.episodes(self._world_scores)
-        self._check_failures(self._world_scores)
+        failed = [score.record["reason"] for score in self._world_scores if score.reward is None]
+        self.campaign.check_failures(failed, len(self._world_scores))
 
     def _conclude(self) -> None:
         """Note the figures of the iteration, and move on in the curriculum."""
@@ -192,15 +187,6 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         seconds = metrics["time/rollout"][-1]
         metrics["tokens_per_second/rollout"].append(sum(s.written for s in scores) / seconds)
         self._tokens = sum(score.tokens for score in scores)
-
-    def _check_failures(self, scores: Sequence[Score]) -> None:
-        failed = [score.record["reason"] for score in scores if score.reward is None]
-        limit = self.campaign.settings.rollout.infra_share
-        if len(failed) > limit * len(scores):
-            raise TooManyFailuresError(
-                f"{len(failed)} of {len(scores)} episodes failed for reasons outside the policy, "
-                f"more than rollout.infra_share {limit:g} allows. The first: {failed[0]}"
-            )
 
     def show_weights(self) -> None:
         """Give the weights of this step to an engine that has a copy of its own."""

@@ -26,11 +26,12 @@ def at_random(record: Any) -> bool:
 
 
 class Breaking(campaign.Campaign):
-    def start(self, plan: Any, member: Any) -> Any:
-        rollout = super().start(plan, member)
-        if str(plan.iteration) == os.environ.get("BREAK_AT"):
-            rollout.failure, rollout.done = "the service is gone", True
-        return rollout
+    def start(self, places: Any) -> Any:
+        rollouts = super().start(places)
+        for rollout, (plan, _) in zip(rollouts, places, strict=True):
+            if str(plan.iteration) == os.environ.get("BREAK_AT"):
+                rollout.fail(RuntimeError("the service is gone"))
+        return rollouts
 
 
 if __name__ == "__main__":
