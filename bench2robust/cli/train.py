@@ -12,6 +12,7 @@ import typer
 
 from bench2robust.cli.options import OutOption
 from bench2robust.cli.show import print_error, print_tables
+from bench2robust.evaluation.config_files import as_text
 from bench2robust.training.config import TrainSettings, load_settings
 from bench2robust.training.dryrun import plan_run
 from bench2robust.training.preemption import REQUEUE, PreemptedError
@@ -74,7 +75,7 @@ def train(
 
 def read_settings(config: Path, set_: list[str] | None, out: str | None) -> TrainSettings:
     """Return the settings of a file with the flags of a command over it."""
-    given = [*(set_ or ()), *([f"out={out}"] if out else ())]
+    given = [*(set_ or ()), *([as_text("out", out)] if out else ())]
     return load_settings(config, given)
 
 

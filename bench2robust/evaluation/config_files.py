@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from bench2robust.core.errors import UsageError, shown
 from bench2robust.core.yaml_files import parse_yaml
 
-__all__ = ["load_yaml", "merge_settings"]
+__all__ = ["as_text", "load_yaml", "merge_settings"]
 
 _MAX_DEPTH = 10
 """More names than any setting has."""
@@ -36,6 +37,11 @@ def merge_settings(values: dict[str, Any], settings: Sequence[str]) -> dict[str,
     for setting in settings:
         values = _apply_setting(values, setting)
     return values
+
+
+def as_text(name: str, text: object) -> str:
+    """Return the setting that gives ``name`` a text as it is, such as a path with a ``#`` in it."""
+    return f"{name}={json.dumps(str(text), ensure_ascii=False)}"  # YAML reads it as JSON does
 
 
 def _apply_setting(values: dict[str, Any], setting: str) -> dict[str, Any]:

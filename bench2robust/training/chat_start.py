@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch.utils.data import Dataset
 
 from bench2robust.core.errors import UsageError
+from bench2robust.training.adapters import adapters
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.chat_view import ChatLexicon
 from bench2robust.training.config import TrainSettings
@@ -46,6 +48,10 @@ def chat_start(
             f"(optim.micro_batch) on {settings.hardware.ranks} ranks: change one of them"
         )
     examples = [weighed(row, lexicon) for row in _rows(settings, campaign)]
+    if settings.model.lora:
+        from peft import get_peft_model
+
+        model = get_peft_model(model, adapters(settings.model))
     supervise(
         model,
         _Listed(examples[: sft.steps * sft.batch]),
@@ -59,10 +65,14 @@ def chat_start(
             "warmup_steps": optim.warmup,
             "weight_decay": optim.weight_decay,
             "max_grad_norm": optim.max_grad_norm,
+            "gradient_checkpointing": settings.model.checkpointing,
+            "bf16": torch.cuda.is_available() and settings.model.dtype == "bfloat16",
         },
         home / "sft.trainer",
         stop,
     )
+    if settings.model.lora:
+        model = model.merge_and_unload()  # what follows has adapters of its own
     save_model(model, lexicon.tokenizer(), folder)
     return folder
 

@@ -179,11 +179,6 @@ def _budget(settings: TrainSettings) -> None:
 
 def _recovery(settings: TrainSettings) -> None:
     episodes, schedule = settings.episodes, settings.schedule()
-    if episodes.user != SCRIPTED:
-        raise UsageError(
-            f"episodes.user is {episodes.user}, and method ppo plays with the scripted user only: "
-            "set episodes.user: scripted, or another method."
-        )
     if episodes.domain != "retail" or episodes.tasks != "train" or episodes.validation:
         raise UsageError(
             "method ppo plays Bench2Robust-RetailRecovery on the whole training split: set "
@@ -195,7 +190,7 @@ def _recovery(settings: TrainSettings) -> None:
             "it: take fixed_mix or random_noise, or a curriculum with one phase."
         )
     _unused(episodes, "episodes", ("s2_classes", "alternatives", "memory", "user", "view"))
-    _unused(settings.reward, "reward", ("repetition", "permuted"))
+    _unused(settings.reward, "reward", ("partial", "repetition", "permuted"))
 
 
 def _unused(group: Settings, where: str, names: Sequence[str]) -> None:

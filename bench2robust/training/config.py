@@ -13,6 +13,7 @@ from bench2robust.core.keyed import digest
 from bench2robust.curricula import Curriculum, load_curriculum
 from bench2robust.evaluation.config_files import load_yaml, merge_settings
 from bench2robust.evaluation.settings import Settings, choice
+from bench2robust.injectors.profiles import load_profile, pin_profile
 from bench2robust.training.config_groups import (
     Checkpoints,
     Episodes,
@@ -65,6 +66,8 @@ class TrainSettings(Settings):
     @model_validator(mode="after")
     def _check(self) -> TrainSettings:
         self.schedule()
+        for faults in (self.episodes.faults, self.held_out.faults):
+            load_profile("paper" if faults is None else faults)
         return self
 
     def schedule(self) -> Curriculum:
@@ -77,8 +80,12 @@ class TrainSettings(Settings):
         return Path(self.out) if self.out else Path("runs") / f"train-{self.hash()}"
 
     def decisive(self) -> dict[str, Any]:
-        """Return, as JSON values, what decides the course of a run."""
+        """Return, as JSON values, what decides the course of a run, whatever files become later."""
         values = self.model_dump(mode="json", exclude={"out", "curriculum", "launch", "hardware"})
+        del values["sft"]["share"]  # a place, as out is
+        for group in (values["episodes"], values["held_out"]):
+            if group["faults"] is not None:
+                group["faults"] = pin_profile(group["faults"])
         return {**values, "curriculum": self.schedule().model_dump(mode="json")}
 
     def hash(self) -> str:

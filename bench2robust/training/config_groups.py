@@ -171,6 +171,8 @@ class Reward(Settings):
     """The reward: equation 2 and what is studied beside it.
 
     Attributes:
+        partial: whether a task that is not completed earns its share of partial credit, as in
+            equation 2; without it only success counts, as in vanilla GRPO (appendix M).
         abstention: whether a correct abstention in S3 earns 1.0 · eff · rep; off in the paper.
         permuted: a control: rewards are dealt out at random within each group, so that nothing can
             be learned from them.
@@ -178,6 +180,7 @@ class Reward(Settings):
             ``after_success``: a call repeated because it failed is not held against the policy.
     """
 
+    partial: bool = True
     abstention: bool = False
     permuted: bool = False
     repetition: Annotated[Repetition, choice("repetition", Repetition)] = "episode"

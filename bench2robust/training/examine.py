@@ -14,6 +14,7 @@ from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.store import Store
 from bench2robust.training.campaign import Campaign
 from bench2robust.training.engine import Engine
+from bench2robust.training.preemption import PreemptedError, StopRequest
 
 __all__ = ["MODES", "Cell", "cells", "examine", "faced", "passed"]
 
@@ -59,18 +60,25 @@ def examine(
     wanted: Sequence[Cell],
     agent: str,
     store: Store | None = None,
+    stop: StopRequest | None = None,
 ) -> list[EpisodeRecord]:
     """Let a policy play cells and return the records; with a store, keep them there too.
 
     What the store holds already is not played again and not returned.
 
+    Args:
+        stop: says whether the run was told to end.
+
     Raises:
+        PreemptedError: it was.
         InfrastructureError: too many episodes of a batch failed for reasons outside the policy.
     """
     if store is not None:
         wanted = [c for c in wanted if (agent, c.mode, c.task.id, c.seed) not in store.finished]
     made: list[EpisodeRecord] = []
     for part in _parts(wanted):
+        if stop:
+            raise PreemptedError("Told to end during the examination, which goes on from there.")
         rollouts = campaign.open_all(
             [(c.task, c.seed, campaign.surroundings(MODES[c.mode])) for c in part]
         )

@@ -34,24 +34,29 @@ class StopRequest:
     """Says whether the run was told to end. Ask between iterations, and let all ranks agree."""
 
     def __init__(self) -> None:
-        self._signalled = False
+        self.signalled = False
         named = os.environ.get(STOP_FILE)
         self._file = Path(named) if named else None
 
     def __bool__(self) -> bool:
-        return self._signalled or (self._file is not None and self._file.exists())
+        return self.signalled or (self._file is not None and self._file.exists())
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """Take a signal."""
-        self._signalled = True
+        self.signalled = True
 
 
 @contextmanager
 def stop_requests() -> Iterator[StopRequest]:
-    """Watch for requests to end; the former handling of SIGTERM comes back afterwards."""
+    """Watch for requests to end; the former handling of SIGTERM comes back afterwards.
+
+    A signal goes on to whoever watched before, such as a study around its runs.
+    """
     request = StopRequest()
     before = signal.signal(signal.SIGTERM, request.note)
     try:
         yield request
     finally:
         signal.signal(signal.SIGTERM, before)
+        if request.signalled and callable(before):
+            before(signal.SIGTERM, None)

@@ -24,4 +24,7 @@ def episode_reward(rules: Reward, episode: Episode) -> float:
         calls = [entry.call for entry in entries]
     if rules.abstention and abstained(episode):
         return abstention_credit(episode.steps, calls)
-    return partial_credit(credited(episode, episode.outcome()), episode.steps, calls)
+    outcome = credited(episode, episode.outcome())
+    if not (rules.partial or outcome.success):
+        return 0.0
+    return partial_credit(outcome, episode.steps, calls)

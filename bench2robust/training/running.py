@@ -28,6 +28,7 @@ from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.metrics import rate, scored
 from bench2robust.evaluation.store import Store, read_records
 from bench2robust.evaluation.table import Table
+from bench2robust.training.adapters import adapters
 from bench2robust.training.arithmetic import batch_arithmetic
 from bench2robust.training.campaign import Campaign, TooManyFailuresError
 from bench2robust.training.chat_start import chat_start
@@ -193,7 +194,7 @@ class _Run:
                 journal,
                 phase,
                 checkpoints.folder,
-                peft_config=_adapters(settings),
+                peft_config=adapters(settings.model),
             )
             ends = Iterations(trainer, checkpoints, journal, total, self._stop, self._validate)
             for shown in (PrinterCallback, ProgressCallback):
@@ -257,7 +258,8 @@ class _Run:
                 for stage, folder in policies.items():
                     names.append(f"{stage}, {_sampling(temperature)}")
                     engine = LockstepEngine(temperature)
-                    examine(self._load(folder), engine, campaign, wanted, names[-1], store)
+                    model = self._load(folder)
+                    examine(model, engine, campaign, wanted, names[-1], store, self._stop)
             store.finalise()
         records = list(read_records(home, dialogue=False))
         tables = [policies_table(records, names)]
@@ -280,23 +282,6 @@ class _Run:
 
 def _sampling(temperature: float) -> str:
     return f"temperature {temperature:g}" if temperature else "greedy"
-
-
-def _adapters(settings: TrainSettings) -> Any:
-    """Return the configuration of the adapters; None trains every weight."""
-    lora = settings.model.lora
-    if lora is None:
-        return None
-    from peft import LoraConfig
-
-    targets = lora.targets if isinstance(lora.targets, str) else list(lora.targets)
-    return LoraConfig(
-        r=lora.rank,
-        lora_alpha=lora.alpha,
-        lora_dropout=lora.dropout,
-        target_modules=targets,
-        task_type="CAUSAL_LM",
-    )
 
 
 def _lexicon(settings: TrainSettings, domain: Domain) -> Lexicon | ChatLexicon:

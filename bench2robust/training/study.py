@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
@@ -10,17 +11,32 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field
 
 from bench2robust.core.errors import UnknownNameError, UsageError
-from bench2robust.evaluation.config_files import load_yaml, merge_settings
+from bench2robust.evaluation.config_files import as_text, load_yaml, merge_settings
+from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.manifest import MANIFEST, read_manifest
 from bench2robust.evaluation.metrics import Spread, over_seeds, premature
 from bench2robust.evaluation.record import EpisodeRecord
 from bench2robust.evaluation.settings import Settings
 from bench2robust.evaluation.statistics import cluster_effect
 from bench2robust.evaluation.table import NOTHING, Table, probability, spread
+from bench2robust.training.checks import check_settings
 from bench2robust.training.comparison import final_records
 from bench2robust.training.config import TrainSettings
 from bench2robust.training.examine import MODES, faced, passed
+from bench2robust.training.preemption import PreemptedError, stop_requests
 
-__all__ = ["Study", "StudyResult", "compare_arms", "list_runs", "load_study", "run_study"]
+__all__ = [
+    "Study",
+    "StudyResult",
+    "compare_arms",
+    "list_runs",
+    "load_study",
+    "run_study",
+    "write_tables",
+]
+
+_OWN = ("seed", "out", "sft.share")
+"""What a study sets in each of its runs."""
 
 Train = Callable[[TrainSettings], object]
 
@@ -45,19 +61,40 @@ class Study(Settings):
     out: str = "runs/study"
 
     def model_post_init(self, context: Any) -> None:
-        """Check that the reference is one of the arms."""
+        """Check that the reference is one of the arms, and that every run has its own folder."""
         if self.reference not in self.arms:
             raise UnknownNameError("arm as reference", self.reference, self.arms)
+        if len(set(self.seeds)) < len(self.seeds):
+            raise UsageError(f"seeds {list(self.seeds)} has one twice: give each once.")
+        for arm, changes in self.arms.items():
+            if not re.fullmatch(r"\w[\w.-]*", arm):
+                raise UsageError(
+                    f"arm {arm!r} names a folder: use letters, digits, '_', '-' and '.' only."
+                )
+            for change in (*self.common, *changes):
+                if (name := change.partition("=")[0]) in _OWN:
+                    raise UsageError(
+                        f"arm {arm} sets {name}, which the study gives each of its runs: leave it "
+                        "out, and set seeds or out of the study."
+                    )
 
     def runs(self) -> Iterator[tuple[str, int, TrainSettings]]:
         """Yield arm, seed and settings of every run."""
         base = load_yaml(Path(self.base))
         for seed in self.seeds:
             for arm, changes in self.arms.items():
-                folder = Path(self.out) / f"{arm}-{seed}"
-                shared = (f"seed={seed}", f"out={folder}", f"sft.share={self.out}/warm")
+                home = Path(self.out)
+                shared = (
+                    f"seed={seed}",
+                    as_text("out", home / f"{arm}-{seed}"),
+                    as_text("sft.share", home / "warm"),
+                )
                 values = merge_settings(base, [*self.common, *changes, *shared])
                 yield arm, seed, TrainSettings.read(values)
+
+    def is_part_of(self, other: Study) -> bool:
+        """Say whether another study has all seeds and arms of this one."""
+        return {*self.seeds} <= {*other.seeds} and {*self.arms} <= {*other.arms}
 
 
 class StudyResult(NamedTuple):
@@ -88,9 +125,14 @@ def load_study(file: Path, settings: Sequence[str] = ()) -> Study:
 
 
 def list_runs(study: Study) -> Table:
-    """Return every run of a study in its order, with its folder and how far it is."""
+    """Return every run of a study in its order, with its folder and how far it is.
+
+    Raises:
+        UsageError: the settings of a run cannot work.
+    """
+    _check_all(study)
     rows = tuple(
-        (arm, str(seed), str(settings.folder), _state(settings.folder))
+        (arm, str(seed), str(settings.folder), _state(settings))
         for arm, seed, settings in study.runs()
     )
     done = sum(row[-1] == "finished" for row in rows)
@@ -98,14 +140,31 @@ def list_runs(study: Study) -> Table:
     return Table("study_runs", "Runs of the study", ("arm", "seed", "folder", "state"), rows, note)
 
 
-def _state(folder: Path) -> str:
-    if _finished(folder):
+def _check_all(study: Study) -> None:
+    """Refuse a study before its first run for what would only stop its last."""
+    for arm, _, settings in study.runs():
+        try:
+            check_settings(settings)
+        except UsageError as error:
+            raise UsageError(f"arm {arm}: {error}") from None
+
+
+def _state(settings: TrainSettings) -> str:
+    if _is_finished(settings):
         return "finished"
-    return "begun" if folder.exists() else "to do"
+    if not (settings.folder / MANIFEST).exists():
+        return "to do"
+    return "begun" if _is_its_own(settings) else "of other settings"
 
 
-def _finished(folder: Path) -> bool:
-    return (folder / "table.md").exists()  # the last thing that a run writes
+def _is_finished(settings: TrainSettings) -> bool:
+    whole = (settings.folder / "table.md").exists()  # the last thing that a run writes
+    return whole and _is_its_own(settings)
+
+
+def _is_its_own(settings: TrainSettings) -> bool:
+    """Say whether the run in a folder has the settings that the study gives it now."""
+    return bool(read_manifest(settings.folder).get("config_hash") == settings.hash())
 
 
 def run_study(study: Study, train: Train) -> StudyResult:
@@ -116,15 +175,26 @@ def run_study(study: Study, train: Train) -> StudyResult:
 
     Args:
         train: trains one run, as :func:`bench2robust.training.run` does.
+
+    Raises:
+        UsageError: the settings of a run cannot work, or its folder holds another run.
+        PreemptedError: the study was told to end.
     """
     began = perf_counter()
-    for arm, seed, settings in study.runs():
-        print(f"{arm}, seed {seed}: {settings.folder}", flush=True)
-        train(settings)
-    tables = compare_arms(study)
+    _check_all(study)
+    with stop_requests() as stop:
+        for arm, seed, settings in study.runs():
+            if stop:
+                raise PreemptedError(f"Told to end before arm {arm} with seed {seed}.")
+            print(f"{arm}, seed {seed}: {settings.folder}", flush=True)
+            train(settings)
+    return StudyResult(compare_arms(study), perf_counter() - began)
+
+
+def write_tables(study: Study, tables: Sequence[Table]) -> None:
+    """Write the tables of a study to ``table.md`` in its folder."""
     text = "\n".join(table.markdown() for table in tables)
-    (Path(study.out) / "table.md").write_text(text, encoding="utf-8")
-    return StudyResult(tables, perf_counter() - began)
+    replace_file(Path(study.out) / "table.md", [text.encode()])
 
 
 def compare_arms(study: Study) -> tuple[Table, ...]:
@@ -136,7 +206,7 @@ def compare_arms(study: Study) -> tuple[Table, ...]:
     found: dict[str, dict[int, Sequence[EpisodeRecord]]] = {arm: {} for arm in study.arms}
     missing: dict[str, list[str]] = {}
     for arm, seed, settings in study.runs():
-        if _finished(settings.folder):
+        if _is_finished(settings):
             found[arm][seed] = final_records(settings.folder)
         else:
             missing.setdefault(arm, []).append(str(seed))

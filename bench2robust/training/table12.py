@@ -63,8 +63,10 @@ def _members(settings: TrainSettings) -> str:
 
 
 def _reward(settings: TrainSettings) -> str:
-    base = f"partial_credit × {constants.PARTIAL_WEIGHT:g} (fail) or 1.0 × efficiency (pass)"
-    return f"{base}, or for a correct abstention" if settings.reward.abstention else base
+    rules = settings.reward
+    failed = f"partial_credit × {constants.PARTIAL_WEIGHT:g}" if rules.partial else "0"
+    base = f"{failed} (fail) or 1.0 × efficiency (pass)"
+    return f"{base}, or for a correct abstention" if rules.abstention else base
 
 
 def _repetition(settings: TrainSettings) -> str:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from bench2robust.cli.train import read_settings
+
 CONFIGS = Path(__file__).parents[2] / "configs" / "train"
 PAPER = CONFIGS / "qwen3_4b_paper.yaml"
 
@@ -86,3 +88,8 @@ def test_python_m_is_the_program() -> None:
     )
     assert done.returncode == 0
     assert "--dry-run" in done.stdout
+
+
+def test_the_folder_is_what_was_typed() -> None:
+    for typed in ("runs/a #2", "2024", "a: b", "[x]", "é \U0001f600"):
+        assert read_settings(None, None, typed).folder == Path(typed)

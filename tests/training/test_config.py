@@ -93,3 +93,21 @@ def test_a_curriculum_is_hashed_by_its_content(tmp_path: Path) -> None:
         path.write_text(f"phases:\n  - {{name: a, max_injections: {budget}, mix: {{S1: 1}}}}\n")
         hashes.add(TrainSettings.read({"curriculum": str(path)}).hash())
     assert len(hashes) == 2
+
+
+@pytest.mark.parametrize("group", ["episodes", "held_out"])
+def test_a_fault_profile_is_read_at_once_and_what_it_says_counts(
+    group: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "faults.yaml"
+
+    def made(name: str) -> TrainSettings:
+        return TrainSettings.read({group: {"faults": name}})
+
+    with pytest.raises(UsageError, match="nope"):
+        made("nope")
+    file.write_text("base: paper\nclean: 0.5\n")
+    before = made(str(file)).hash()
+    assert made(str(file)).hash() == before
+    file.write_text("base: paper\nclean: 0.6\n")
+    assert made(str(file)).hash() != before, "a file that was edited is another setting"

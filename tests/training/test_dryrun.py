@@ -141,6 +141,7 @@ UNUSED_BY_PPO: list[tuple[str, str, Any, str]] = [
     ("episodes", "view", "compact", "view is compact, which"),
     ("reward", "repetition", "after_success", "repetition is after_success, which"),
     ("reward", "permuted", True, "permuted is true, which"),
+    ("reward", "partial", False, "partial is false, which"),
 ]
 
 

@@ -8,6 +8,7 @@ from bench2robust.evaluation.store import Store
 from bench2robust.training.comparison import gains, kinds_table, policies_table
 from bench2robust.training.examine import Cell, cells, examine, faced, passed
 from bench2robust.training.gate import GateError, check_gate, readiness
+from bench2robust.training.preemption import PreemptedError, StopRequest
 
 
 def record(mode: str, task: str = "t", agent: str = "a", **fields: Any) -> Any:
@@ -51,6 +52,16 @@ def test_cells_are_certified_and_played_once(small: Any, tmp_path: Any, scripted
         assert examine(None, engine, campaign, wanted, "x", store) == []
         assert len(examine(None, engine, campaign, wanted[:2], "y", store)) == 2
     assert isinstance(wanted[0], Cell)
+
+
+def test_an_examination_ends_when_it_is_told_to(small: Any, scripted: Any) -> None:
+    campaign, stop = small.campaign(), StopRequest()
+    wanted = cells(campaign, campaign.tasks[:1], 0)
+    engine = scripted(lambda *_: "transfer ;")
+    assert examine(None, engine, campaign, wanted, "x", stop=stop)
+    stop.note(15, None)
+    with pytest.raises(PreemptedError, match="goes on from there"):
+        examine(None, engine, campaign, wanted, "x", stop=stop)
 
 
 def test_the_gate_asks_for_clean_work_and_for_attempts(small: Any) -> None:

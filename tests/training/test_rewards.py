@@ -76,6 +76,14 @@ def test_repeats_of_failures_can_be_forgiven() -> None:
     assert forgiven == pytest.approx(0.3 * 2 / 10)
 
 
+def test_part_of_a_task_can_be_worth_nothing() -> None:
+    failed, done = played("blind_retry", "S2"), played("retry_switch", None)
+    rules = {"repetition": "after_success"}
+    assert episode_reward(Reward.read(rules), failed) > 0
+    assert episode_reward(Reward.read({**rules, "partial": False}), failed) == 0.0
+    assert episode_reward(Reward(partial=False), done) == 1.0
+
+
 def upto_writes(episode: Episode) -> list[ToolCall]:
     """Return the gold reads of the task."""
     specs = {spec.name: spec for spec in RETAIL.tools(True)}
