@@ -346,7 +346,6 @@ def test_a_missing_key_is_told_before_anything_is_played(
     ("changes", "words"),
     [
         ({"episodes": {"user": "bob"}}, "episodes.user 'bob' is no user: write scripted, or chat:"),
-        ({"method": "ppo"}, "episodes.user is chat:user, and method ppo .*user: scripted"),
         (
             {"hardware": {"devices": 2}, "episodes": {"validation": 4}},
             "2 training processes .*episodes.validation 4 .*set validation: 0",
