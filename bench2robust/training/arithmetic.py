@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, gcd
 from typing import NamedTuple
 
 from bench2robust.core.errors import UsageError
@@ -69,9 +69,9 @@ def batch_arithmetic(settings: TrainSettings, tasks: int) -> Arithmetic:
 def _way_out(settings: TrainSettings, unit: int) -> str:
     """Name the nearest number of prompts, or else the group size, for which the batch divides."""
     size, prompts = settings.group.size, settings.optim.prompts
-    most = unit  # some number of prompts up to this always divides
-    fits = [n for n in range(1, most + prompts) if n * size % unit == 0]
-    near = sorted(sorted(fits, key=lambda n: abs(n - prompts))[:2])
+    step = unit // gcd(size, unit)  # the batch divides for its multiples
+    below = prompts // step * step
+    near = [n for n in (below, below + step) if n] or [step]
     smaller = [n for n in ("micro_batch", "updates") if getattr(settings.optim, n) > 1]
     lower = f", or lower optim.{' or optim.'.join(smaller)}" if smaller else ""
     return f"set optim.prompts to {' or '.join(map(str, near))}{lower}"

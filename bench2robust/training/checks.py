@@ -43,10 +43,10 @@ def _model(settings: TrainSettings) -> None:
             f"episodes.view is {view}: a model from scratch knows the words of the compact view "
             "only, and any other model needs chat. Set episodes.view, or change model."
         )
-    if model.scratch and model.scratch.hidden % model.scratch.heads:
+    if model.scratch and model.scratch.hidden % (2 * model.scratch.heads):
         raise UsageError(
             f"model.scratch: {model.scratch.heads} heads do not divide {model.scratch.hidden} "
-            "hidden units: change one of them."
+            "hidden units into even parts, which rotary positions need: change one of them."
         )
 
 
@@ -65,6 +65,21 @@ def _model_is_there(settings: TrainSettings) -> None:
 def _may_be_a_name(path: str) -> bool:
     """Say whether a path may be a name on the model hub (``OWNER/NAME``) that is not here yet."""
     return path.count("/") == 1 and path[0] not in "./~" and not Path(path).exists()
+
+
+def _validation(settings: TrainSettings) -> None:
+    sft, every = settings.sft, settings.checkpoints.evaluate_every
+    asked = {
+        "checkpoints.evaluate_every": every,
+        "sft.gate_clean": sft.gate_clean,
+        "sft.gate_attempts": sft.gate_attempts,
+    }
+    used = [f"{name} {value:g}" for name, value in asked.items() if value]
+    if used and not settings.episodes.validation:
+        raise UsageError(
+            f"{' and '.join(used)} looks at validation tasks, and episodes.validation is 0: set it "
+            "to a number of tasks, or the former to 0."
+        )
 
 
 def _engine(settings: TrainSettings) -> None:
@@ -223,7 +238,7 @@ def _supervised(settings: TrainSettings) -> None:
 
 Check = Callable[[TrainSettings], None]
 _MODEL: Sequence[Check] = (_model, _model_is_there, _sides, _user)
-_GROUPS: Sequence[Check] = (*_MODEL, _engine, _members, _scenarios, _clip, _budget)
+_GROUPS: Sequence[Check] = (*_MODEL, _validation, _engine, _members, _scenarios, _clip, _budget)
 _OF_METHOD: Mapping[Method, Sequence[Check]] = {
     "dapo": _GROUPS,
     "grpo": _GROUPS,

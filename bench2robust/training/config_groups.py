@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from bench2robust.domains import domain_names
 from bench2robust.evaluation.chat_settings import ChatSettings
@@ -285,6 +285,12 @@ class Checkpoints(Settings):
     report_to: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
 
 
+def _once(values: tuple[float, ...]) -> tuple[float, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("give each temperature once")
+    return values
+
+
 class HeldOut(Settings):
     """The examination at the end, on held-out tasks, of the policy before and after.
 
@@ -299,7 +305,9 @@ class HeldOut(Settings):
     tasks: int = Field(default=0, ge=0, le=MOST)
     seed: int = Field(default=0, ge=0, lt=2**31)
     faults: str | dict[str, Any] | None = None
-    temperatures: tuple[Annotated[float, Field(ge=0, le=10)], ...] = (1.0, 0.0)
+    temperatures: Annotated[
+        tuple[Annotated[float, Field(ge=0, le=10)], ...], Field(min_length=1), AfterValidator(_once)
+    ] = (1.0, 0.0)
 
 
 class Hardware(Settings):

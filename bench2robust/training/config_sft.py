@@ -20,6 +20,15 @@ _RECOVERY: dict[Answer, float] = {"done": 0.20, "invent": 0.10, "retry": 0.12, "
 _MIX: dict[Scenario, float] = {"S1": 0.4, "S2": 0.4, "S3": 0.2}
 
 
+def _shares(shares: dict[str, float]) -> dict[str, float]:
+    if (total := sum(shares.values())) > 1 + 1e-9:
+        raise UsageError(
+            f"sft.words.recovery: the shares sum to {total:g}, and the rest is transfer: give at "
+            "most 1 in all."
+        )
+    return shares
+
+
 def _mix(shares: dict[Scenario, float]) -> dict[Scenario, float]:
     draw_scenario(0, "", shares)  # says what is wrong with the weights
     return shares
@@ -53,7 +62,9 @@ class Words(Settings):
     mix: Annotated[dict[Scenario, Share], AfterValidator(_mix)] = Field(
         default_factory=lambda: dict(_MIX)
     )
-    recovery: dict[Answer, Share] = Field(default_factory=lambda: dict(_RECOVERY))
+    recovery: Annotated[dict[Answer, Share], AfterValidator(_shares)] = Field(
+        default_factory=lambda: dict(_RECOVERY)
+    )
     slips: Share = 0.15
     observed: Share = 0.1
     matrix_learning_rate: Rate = 0.02

@@ -111,3 +111,16 @@ def test_a_fault_profile_is_read_at_once_and_what_it_says_counts(
     assert made(str(file)).hash() == before
     file.write_text("base: paper\nclean: 0.6\n")
     assert made(str(file)).hash() != before, "a file that was edited is another setting"
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"held_out": {"temperatures": [1.0, 1.0]}}, "each temperature once"),
+        ({"held_out": {"temperatures": []}}, "temperatures"),
+        ({"sft": {"words": {"recovery": {"done": 0.9, "invent": 0.9}}}}, "shares sum to 1.8"),
+    ],
+)
+def test_what_would_only_show_at_the_end_is_refused(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        TrainSettings.read(values)

@@ -93,6 +93,18 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"model": {"scratch": {"heads": 3}}, "episodes": {"view": "compact"}},
         "3 heads do not divide 128",
     ),
+    (
+        {"model": {"scratch": {"hidden": 6, "heads": 2}}, "episodes": {"view": "compact"}},
+        "2 heads do not divide 6 hidden units into even parts",
+    ),
+    (
+        {"checkpoints": {"evaluate_every": 5}, "episodes": {"validation": 0}},
+        "checkpoints.evaluate_every 5 looks at validation tasks, and episodes.validation is 0",
+    ),
+    (
+        {"hardware": {"nodes": 100_000_000}},
+        "set optim.prompts to ",
+    ),
     ({"rollout": {"engine": "vllm"}}, "needs accelerators"),
     ({"group": {"clean": 16}}, "a hybrid group has both kinds"),
     ({"group": {"clean": 0}}, "group.mix to all_clean or all_injected"),

@@ -102,7 +102,8 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
             "several nodes needs accelerators; set devices, or nodes to 1."
         )
     _check_engine(settings)
-    here = settings.folder.absolute()
+    _check_times(settings)
+    here = _home(settings)
     values: dict[str, Any] = {"out": f"{MOUNT}/{here.name}" if mounted else str(here)}
     url, chat = settings.launch.user_url, settings.episodes.user_chat
     if url and chat is None:
@@ -114,6 +115,25 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
         user = chat.model_copy(update={"base_url": url})
         values["episodes"] = settings.episodes.model_copy(update={"user_chat": user})
     return Job(settings.model_copy(update=values), here.with_name(f"{here.name}.job"))
+
+
+def _home(settings: TrainSettings) -> Path:
+    """Return the whole path of the run folder, beside which the job's own files go."""
+    here = settings.folder.resolve()
+    if not here.name:
+        raise UsageError(f"out is {settings.folder}, which has no name: give the run a folder.")
+    if not str(here).isprintable():
+        raise UsageError(f"out is {str(here)!r}, which no job script can name: choose another.")
+    return here
+
+
+def _check_times(settings: TrainSettings) -> None:
+    launch = settings.launch
+    if launch.grace >= 60 * launch.minutes:
+        raise UsageError(
+            f"launch.grace is {launch.grace} seconds and launch.minutes {launch.minutes}: the run "
+            "would be told to end before it begins. Raise minutes, or lower grace."
+        )
 
 
 def _check_engine(settings: TrainSettings) -> None:
@@ -162,6 +182,8 @@ def _pinned(settings: TrainSettings) -> dict[str, Any]:
     """Return the settings without what later changes of other files could alter."""
     values = settings.model_dump(mode="json", exclude_none=True)
     values["episodes"]["faults"] = pin_profile(settings.episodes.faults)
+    if settings.held_out.faults is not None:
+        values["held_out"]["faults"] = pin_profile(settings.held_out.faults)
     if settings.curriculum not in curriculum_names():
         values["curriculum"] = settings.schedule().model_dump(mode="json", exclude_none=True)
     return values

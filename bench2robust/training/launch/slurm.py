@@ -50,7 +50,7 @@ def _directives(job: Job) -> list[str]:
         "cpus-per-task": launch.cpus,
         "mem": f"{launch.memory}G" if launch.memory else 0,
         "time": launch.minutes,
-        "output": shlex.quote(str(job.folder / "slurm-%j.log")),
+        "output": shlex.quote(f"{str(job.folder).replace('%', '%%')}/slurm-%j.log"),
         "open-mode": "append",
         "signal": f"B:USR1@{launch.grace}",
     }

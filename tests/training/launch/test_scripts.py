@@ -140,3 +140,35 @@ def test_weights_spread_over_ranks_are_checkpointed_whole_and_not_decoded_with(
         make_job(paper(decoding))
     make_job(paper(decoding, "hardware.devices=1"))
     make_job(paper(decoding, "model.lora={rank: 8}"))
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [
+        ("out=/", "out is /, which has no name"),
+        ('out="/tmp/a\\nb"', "which no job script can name"),
+        ("launch.minutes=15", "launch.grace is 900 seconds and launch.minutes 15: .* lower grace"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused(
+    setting: str, words: str, paper: Callable[..., TrainSettings]
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        make_job(paper(setting))
+
+
+def test_the_job_stands_beside_the_run_however_that_is_written(
+    paper: Callable[..., TrainSettings], tmp_path: Path
+) -> None:
+    (tmp_path / "run").mkdir()
+    job = make_job(paper(f"out={tmp_path}/run/../run/."))
+    assert job.folder == tmp_path / "run.job"
+    assert "--output=/runs/50%%x.job/slurm-%j.log" in render(paper("out=/runs/50%x"), "slurm")[1]
+
+
+def test_a_job_carries_the_faults_of_its_examination(
+    paper: Callable[..., TrainSettings], tmp_path: Path
+) -> None:
+    (tmp_path / "mild.yaml").write_text("base: paper\nclean: 0.9\n")
+    files = make_job(paper(f"held_out.faults={tmp_path}/mild.yaml")).files()
+    assert "mild.yaml" not in str(files)
