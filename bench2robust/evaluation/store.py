@@ -59,11 +59,13 @@ def read_records(folder: Path, dialogue: bool = True) -> Iterator[EpisodeRecord]
 
 
 def _without_episodes(folder: Path) -> str:
-    if (folder / MANIFEST).is_file() and read_manifest(folder)["kind"] == "certify":
-        return (
-            f"{folder} holds certificates, written by `bench2robust certify`, and no episodes: "
-            "name the folder of a `bench2robust eval`."
-        )
+    if (folder / MANIFEST).is_file():
+        if read_manifest(folder)["kind"] == "certify":
+            return (
+                f"{folder} holds certificates, written by `bench2robust certify`, and no episodes: "
+                "name the folder of a `bench2robust eval`."
+            )
+        return f"{folder} holds a run that has no {EPISODES} yet: let the run get to its episodes."
     return f"{folder} is not a run folder: it has no {EPISODES}."
 
 

@@ -125,9 +125,9 @@ def _checkpoint(folder: Path, mark: dict[str, Any]) -> Checkpoint:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        values = orjson.loads(path.read_bytes())
+        values: Any = orjson.loads(path.read_bytes())
     except ValueError as error:
         raise DataError(f"{path} cannot be read: {error}.") from None
-    if not isinstance(values, dict) or not isinstance(values.get("iteration"), int):
-        raise DataError(f"{path} is no mark of a checkpoint: remove that checkpoint's folder.")
-    return values
+    if isinstance(values, dict) and "phase" in values and isinstance(values.get("iteration"), int):
+        return values
+    raise DataError(f"{path} is no mark of a checkpoint: remove that checkpoint's folder.")

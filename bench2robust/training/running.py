@@ -52,7 +52,7 @@ from bench2robust.training.iterations import Iterations
 from bench2robust.training.journal import Journal, open_journal
 from bench2robust.training.preemption import PreemptedError, StopRequest, stop_requests
 from bench2robust.training.ranks import processes
-from bench2robust.training.saving import save_model
+from bench2robust.training.saving import check_weights, save_model
 from bench2robust.training.trainer import RecoveryTrainer
 from bench2robust.training.warm_start import warm_start
 
@@ -182,6 +182,8 @@ class _Run:
             checkpoints.clear_torn()
         processes().wait_for_everyone()
         newest = checkpoints.newest()
+        if newest:
+            check_weights(newest.folder)
         phase = newest.phase(curriculum) if newest else PhaseState(curriculum)
         journal.forget(phase.iteration)
         total = batch_arithmetic(settings, len(self._campaign.tasks)).iterations
@@ -239,6 +241,8 @@ class _Run:
         """Load a model; every weight that is trained is float32, which adapters are anyway."""
         model_of = self._settings.model
         dtype = getattr(torch, "float32" if trained and not model_of.lora else model_of.dtype)
+        if folder.is_relative_to(self._home):  # what this run has written
+            check_weights(folder)
         model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
         loaded: PreTrainedModel = model.to(on_device())
         return loaded

@@ -7,14 +7,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 from torch.distributed.tensor import DTensor
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from bench2robust.core.errors import DataError
 from bench2robust.evaluation.files import sync_tree
 from bench2robust.training.ranks import processes
 
-__all__ = ["save_model"]
+__all__ = ["check_weights", "save_model"]
 
 
 def save_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
@@ -49,3 +51,20 @@ def _write(
     tokenizer.save_pretrained(scratch)
     sync_tree(scratch)
     os.replace(scratch, folder)
+
+
+def check_weights(folder: Path) -> None:
+    """Check that the files of weights in a folder are as long as they say.
+
+    Raises:
+        DataError: one is not, such as after a disk was lost; the text names the way out.
+    """
+    for path in sorted(folder.glob("*.safetensors")):
+        try:
+            with safe_open(path, framework="pt"):
+                pass
+        except (SafetensorError, OSError) as error:
+            raise DataError(
+                f"{path} is damaged ({error}): remove {folder} and give the same command again, "
+                "which goes on from what comes before it."
+            ) from None

@@ -8,6 +8,7 @@ import pytest
 from bench2robust.core.errors import DataError, InfrastructureError, UsageError
 from bench2robust.curricula import PhaseState, load_curriculum, tally
 from bench2robust.training.checkpoints import Checkpoints
+from bench2robust.training.saving import check_weights
 
 
 def state(iterations: int) -> PhaseState:
@@ -80,9 +81,21 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(kept: Checkpo
 
 def test_a_mark_that_is_none_is_told_by_name(kept: Checkpoints) -> None:
     write(kept, 2, 1)
-    (kept.folder / "checkpoint-2" / "complete.json").write_text("[]")
-    with pytest.raises(DataError, match=r"complete\.json is no mark of a checkpoint"):
-        kept.all()
+    for text in ("[]", '{"iteration": 1}', '{"iteration": "1", "phase": {}}'):
+        (kept.folder / "checkpoint-2" / "complete.json").write_text(text)
+        with pytest.raises(DataError, match=r"complete\.json is no mark of a checkpoint"):
+            kept.all()
+
+
+def test_weights_that_were_cut_off_are_told_with_the_way_out(
+    tiny_policy: Path, tmp_path: Path
+) -> None:
+    weights = (tiny_policy / "model.safetensors").read_bytes()
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    check_weights(tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(weights[:-100])
+    with pytest.raises(DataError, match=r"model\.safetensors is damaged .*: remove .* and give"):
+        check_weights(tmp_path)
 
 
 def test_another_curriculum_is_refused(kept: Checkpoints) -> None:
