@@ -59,6 +59,11 @@ def test_where_every_path_is_blocked_no_demonstration_succeeds(small: Any) -> No
     assert not any("done" in words for words in demonstrations)
 
 
+def test_what_is_invented_ends_without_a_false_done_where_none_has_a_share(small: Any) -> None:
+    demonstrations = shown(small, recovery={"invent": 1.0})
+    assert any("refused" in words for words in demonstrations), "the made-up number leads nowhere"
+
+
 def test_a_mix_of_no_scenario_is_refused(small: Any) -> None:
     with pytest.raises(UsageError, match="'S1', 'S2' or 'S3'"):
         small.settings(sft={"words": {"mix": {"S4": 1.0}}})

@@ -161,7 +161,7 @@ class _Demonstrator:
         self._failures += 1
         at = uniform("demo answer", *self._key, self._failures)
         if self._lost:  # what is made up leads nowhere, however often it is tried
-            return "done" if at < self._words.recovery["done"] else "transfer"
+            return "done" if at < self._words.recovery.get("done", 0) else "transfer"
         for answer, share in self._words.recovery.items():
             at -= share
             if at < 0:
