@@ -11,7 +11,7 @@ from tempfile import mkstemp
 
 from bench2robust.core.errors import UsageError
 
-__all__ = ["clear_scratch", "locked", "named", "replace_file", "sync_tree"]
+__all__ = ["clear_scratch", "locked", "named", "replace_file", "sync", "sync_tree"]
 
 
 def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
@@ -28,17 +28,18 @@ def replace_file(path: Path, chunks: Iterable[bytes]) -> None:
     except BaseException:
         os.unlink(scratch)
         raise
-    _sync(path.parent)  # the new name is safe only once the folder itself is on disk
+    sync(path.parent)  # the new name is safe only once the folder itself is on disk
 
 
 def sync_tree(folder: Path) -> None:
     """Force a folder, and all that is in it, to disk."""
     for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder before the folder
-        _sync(path)
-    _sync(folder)
+        sync(path)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Force a file, or the names in a folder, to disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

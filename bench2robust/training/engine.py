@@ -12,6 +12,7 @@ from torch import nn
 from bench2robust.core.keyed import uniform
 from bench2robust.training.lockstep import lockstep
 from bench2robust.training.rollout import Rollout
+from bench2robust.training.shapes import Shape, shape_of
 
 __all__ = ["Engine", "LockstepEngine", "TurnEngine", "colocated", "on_device", "rows_that_fit"]
 
@@ -73,21 +74,18 @@ def _fitting(model: Any, rollouts: Sequence[Rollout]) -> int:
     torch.cuda.empty_cache()
     free, _ = torch.cuda.mem_get_info(model.device)
     context = max(rollout.budgets.context for rollout in rollouts)
-    return rows_that_fit(model.config.get_text_config(), model.dtype.itemsize, context, free)
+    return rows_that_fit(shape_of(model.config.to_dict()), model.dtype.itemsize, context, free)
 
 
-def rows_that_fit(config: Any, width: int, context: int, free: int) -> int:
+def rows_that_fit(shape: Shape, width: int, context: int, free: int) -> int:
     """Return how many caches of a model fit into a share of the free memory; at least one.
 
     Args:
-        config: of a decoder of transformers.
         width: bytes of a number.
         context: tokens of each cache.
         free: bytes.
     """
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    row = 2 * config.num_hidden_layers * heads * size * width * context
+    row = shape.cache_per_token * width / 2 * context
     return max(1, int(_CACHE_SHARE * free / row))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from math import isnan
@@ -11,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from bench2robust.evaluation.files import replace_file
+from bench2robust.evaluation.files import replace_file, sync
 from bench2robust.evaluation.manifest import claim_folder
 from bench2robust.evaluation.store import Store
 from bench2robust.training.campaign import Score
@@ -50,8 +49,7 @@ class Journal:
         self._store.sync()
         for path in (self.folder / METRICS, self.folder / VALIDATION):
             if path.exists():
-                with open(path, "rb") as file:
-                    os.fsync(file.fileno())
+                sync(path)
 
     def forget(self, iteration: int) -> None:
         """Drop the figures from ``iteration`` on, which a resumed run will bring again."""

@@ -9,7 +9,7 @@ from bench2robust.core.canonical import parse_json
 from bench2robust.core.errors import DataError
 from bench2robust.training.config_groups import Model
 
-__all__ = ["KNOWN", "Shape", "model_shape", "on_disk"]
+__all__ = ["KNOWN", "Shape", "model_shape", "on_disk", "shape_of"]
 
 
 class Shape(NamedTuple):
@@ -75,20 +75,24 @@ def model_shape(model: Model) -> Shape | None:
     return _read(folder / "config.json") if folder else KNOWN.get(model.path)
 
 
+def shape_of(values: dict[str, Any]) -> Shape:
+    """Return the shape that the configuration of a decoder of transformers describes."""
+    values = values.get("text_config", values)
+    hidden, heads = int(values["hidden_size"]), int(values["num_attention_heads"])
+    return Shape(
+        hidden,
+        int(values["num_hidden_layers"]),
+        heads,
+        int(values.get("num_key_value_heads") or heads),
+        int(values.get("head_dim") or hidden // heads),
+        int(values["intermediate_size"]),
+        int(values["vocab_size"]),
+        bool(values.get("tie_word_embeddings", True)),
+    )
+
+
 def _read(path: Path) -> Shape:
     try:
-        values: dict[str, Any] = parse_json(path.read_text(encoding="utf-8"))
-        values = values.get("text_config", values)
-        hidden, heads = int(values["hidden_size"]), int(values["num_attention_heads"])
-        return Shape(
-            hidden,
-            int(values["num_hidden_layers"]),
-            heads,
-            int(values.get("num_key_value_heads") or heads),
-            int(values.get("head_dim") or hidden // heads),
-            int(values["intermediate_size"]),
-            int(values["vocab_size"]),
-            bool(values.get("tie_word_embeddings", True)),
-        )
+        return shape_of(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise DataError(f"{path} does not describe a decoder: {error}.") from None

@@ -59,7 +59,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         self.engine = engine
         self._journal = journal
         self._places: list[tuple[GroupPlan, Member]] = []
-        self._scores: list[Score] = []
+        self._world_scores: list[Score] = []
         self._world_rewards = torch.empty(0)
         self._kept = 1.0
         self._tokens = 0
@@ -110,20 +110,20 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
         rollouts = self.campaign.start(self._places)
         keys = [self._key(*place) for place in self._places]
         model_seconds = self.engine.play(self.model_wrapped, rollouts, keys)
-        self._scores = [
+        scores = [
             self.campaign.score(rollout, self._agent(member), self._mode(member))
             for rollout, (_, member) in zip(rollouts, self._places, strict=True)
         ]
-        self._gather(self._scores)
         whole = perf_counter() - began
         self._metrics["train"]["time/rollout"].append(whole)
         self._metrics["train"]["time/own"].append(whole - model_seconds)
+        self._gather(scores)
         return {
             "prompt_ids": [r.tokens[: r.prompt] for r in rollouts],
             "completion_ids": [r.tokens[r.prompt :] for r in rollouts],
             "env_mask": [list(map(int, r.written)) for r in rollouts],
             "logprobs": [r.logprobs for r in rollouts] if self.use_vllm else None,
-            "earned": [score.reward for score in self._scores],
+            "earned": [score.reward for score in scores],
         }
 
     def _agent(self, member: Member) -> str:
@@ -171,7 +171,7 @@ class RecoveryTrainer(GRPOTrainer):  # type: ignore[misc]  # untyped
 
     def _gather(self, own: Sequence[Score]) -> None:
         """Bring the scores of all ranks together, and keep their records."""
-        self._world_scores: list[Score] = gather_object(list(own))
+        self._world_scores = gather_object(list(own))
         self._journal.episodes(self._world_scores)
         failed = [score.record["reason"] for score in self._world_scores if score.reward is None]
         self.campaign.check_failures(failed, len(self._world_scores))

@@ -260,10 +260,10 @@ def test_a_server_that_dies_costs_those_who_talk_to_it_and_nobody_else(
     trainer.current_gradient_accumulation_steps = 1
     trainer.model.train()
     output = trainer._generate_and_score_completions([{"prompt": "hand_3"}] * 4)
-    records = [score.record for score in trainer._scores]
+    records = [score.record for score in trainer._world_scores]
     assert [r["status"] for r in records] == ["infra_error", "ok", "ok", "ok"]
     assert "did not answer in 2 attempts" in records[0]["reason"]
-    assert trainer._scores[0].reward is None and trainer._world_rewards.isnan().tolist()[0]
+    assert trainer._world_scores[0].reward is None and trainer._world_rewards.isnan().tolist()[0]
     known = trainer._world_rewards[1:]
     assert known.max() > known.min() >= 0
     assert output["tool_mask"][0].sum() == 0 and output["advantages"][0] == 0

@@ -63,7 +63,7 @@ def gradient(trainer: Any, inputs: Any) -> Any:
 def test_the_first_members_of_a_group_are_clean_and_the_others_are_not(make_trainer: Any) -> None:
     trainer = make_trainer()
     generate(trainer)
-    scenarios = [score.record["scenario"] for score in trainer._scores]
+    scenarios = [score.record["scenario"] for score in trainer._world_scores]
     assert scenarios[:2] == scenarios[4:6] == [None, None]
     assert None not in scenarios[2:4] + scenarios[6:]
     assert len(set(scenarios[2:4])) == len(set(scenarios[6:])) == 1, "one scenario a prompt"

@@ -10,6 +10,7 @@ from bench2robust.core.keyed import uniform  # noqa: E402
 from bench2robust.training.engine import LockstepEngine, TurnEngine, rows_that_fit  # noqa: E402
 from bench2robust.training.lockstep import pick  # noqa: E402
 from bench2robust.training.rollout import Budgets  # noqa: E402
+from bench2robust.training.shapes import shape_of  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +79,9 @@ def test_no_more_episodes_are_decoded_at_a_time_than_their_caches_fit() -> None:
     from transformers import Qwen3Config
 
     config = Qwen3Config(num_hidden_layers=36, num_key_value_heads=8, head_dim=128)
+    shape = shape_of(config.to_dict())
     gib = 1024**3
     # 2 × 36 × 8 × 128 × 2 = 147,456 bytes a token, 2.25 GiB for 16,384; 0.4 × 30 = 12 GiB.
-    assert rows_that_fit(config, 2, 16_384, 30 * gib) == 5
-    assert rows_that_fit(config, 4, 16_384, 30 * gib) == 2
-    assert rows_that_fit(config, 2, 16_384, gib) == 1, "one at a time is tried in any case"
+    assert rows_that_fit(shape, 2, 16_384, 30 * gib) == 5
+    assert rows_that_fit(shape, 4, 16_384, 30 * gib) == 2
+    assert rows_that_fit(shape, 2, 16_384, gib) == 1, "one at a time is tried in any case"

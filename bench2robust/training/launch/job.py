@@ -119,7 +119,9 @@ def make_job(settings: TrainSettings, mounted: bool = False) -> Job:
 
 def _home(settings: TrainSettings) -> Path:
     """Return the whole path of the run folder, beside which the job's own files go."""
-    here = settings.folder.resolve()
+    here = settings.folder.absolute()
+    if ".." in here.parts:
+        here = here.resolve()  # only then: a link may lead elsewhere on the nodes
     if not here.name:
         raise UsageError(f"out is {settings.folder}, which has no name: give the run a folder.")
     if not str(here).isprintable():

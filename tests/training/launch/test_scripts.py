@@ -172,3 +172,11 @@ def test_a_job_carries_the_faults_of_its_examination(
     (tmp_path / "mild.yaml").write_text("base: paper\nclean: 0.9\n")
     files = make_job(paper(f"held_out.faults={tmp_path}/mild.yaml")).files()
     assert "mild.yaml" not in str(files)
+
+
+def test_a_link_is_kept_because_nodes_may_have_it_lead_elsewhere(
+    paper: Callable[..., TrainSettings], tmp_path: Path
+) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "home").symlink_to(tmp_path / "disk")
+    assert make_job(paper(f"out={tmp_path}/home/run")).folder == tmp_path / "home" / "run.job"
