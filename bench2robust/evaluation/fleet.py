@@ -10,7 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -155,15 +157,30 @@ def _connected(ray: Any, config: EvalConfig) -> Iterator[None]:
     address = _address(config)
     own = {"num_cpus": config.workers, "object_store_memory": OBJECT_STORE,
            "include_dashboard": False}  # fmt: skip
-    try:
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR,
-                 **(own if address == LOCAL else {}))  # fmt: skip
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise _unreachable(address, error) from None
+    with _sigterm_lent():
+        try:
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR,
+                     **(own if address == LOCAL else {}))  # fmt: skip
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise _unreachable(address, error) from None
+        try:
+            yield
+        finally:
+            ray.shutdown()
+
+
+@contextmanager
+def _sigterm_lent() -> Iterator[None]:
+    """Give SIGTERM back to who handled it before Ray, which would keep it for good."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # where Ray leaves signals alone, too
+        return
+    before = signal.getsignal(signal.SIGTERM)
     try:
         yield
     finally:
-        ray.shutdown()
+        if before is not None:  # as it is where no Python code set it
+            signal.signal(signal.SIGTERM, before)
 
 
 def _address(config: EvalConfig) -> str:

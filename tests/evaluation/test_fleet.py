@@ -55,10 +55,11 @@ def cluster(plugins: Path) -> Iterator[Any]:
     """A cluster of two CPUs."""
     pytest.importorskip("ray", reason="engine ray needs bench2robust[ray]")
     ray = fleet._ray()
-    ray.init("local", num_cpus=2, object_store_memory=80 * 1024**2, include_dashboard=False,
-             log_to_driver=False, logging_level="ERROR")  # fmt: skip
-    yield ray
-    ray.shutdown()
+    with fleet._sigterm_lent():
+        ray.init("local", num_cpus=2, object_store_memory=80 * 1024**2, include_dashboard=False,
+                 log_to_driver=False, logging_level="ERROR")  # fmt: skip
+        yield ray
+        ray.shutdown()
 
 
 Watch = Callable[..., Job]
@@ -264,6 +265,22 @@ def test_ray_is_imported_only_where_it_is_asked_for() -> None:
     check = "import sys, bench2robust.evaluation.runner; sys.exit('ray' in sys.modules)"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     assert subprocess.run([sys.executable, "-c", check], env=environment).returncode == 0
+
+
+def test_a_cluster_of_its_own_leaves_the_handling_of_signals_as_it_was(tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="engine ray needs bench2robust[ray]")
+    check = (
+        "import signal, sys\n"
+        "from bench2robust.domains import get_domain\n"
+        "from bench2robust.evaluation.config import EvalConfig\n"
+        "from bench2robust.evaluation.runner import make_job, run\n"
+        "values = {'engine': 'ray', 'workers': 1, 'tasks': 2, 'out': sys.argv[1]}\n"
+        "run(make_job(EvalConfig.read(values), get_domain('retail')))\n"
+        "assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL\n"
+    )
+    command = [sys.executable, "-c", check, str(tmp_path / "run")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "RAY_ADDRESS": ""}
+    subprocess.run(command, env=environment, check=True)
 
 
 # ---- the whole command -----------------------------------------------------------------------

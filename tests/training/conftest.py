@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -172,3 +173,12 @@ def make_trainer(tiny_policy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def scripted() -> type[Scripted]:
     """The scripted engine."""
     return Scripted
+
+
+@pytest.fixture
+def sigterms() -> Iterator[list[int]]:
+    """The requests to end that reach the process outside the code under test."""
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: seen.append(number))
+    yield seen
+    signal.signal(signal.SIGTERM, before)

@@ -156,7 +156,7 @@ def test_equal_runs_are_equal_wherever_they_lie(study: Any) -> None:
         assert here.hash() == there.hash()
 
 
-def test_a_study_that_is_told_to_end_begins_no_other_run(study: Any) -> None:
+def test_a_study_that_is_told_to_end_begins_no_other_run(study: Any, sigterms: list[int]) -> None:
     begun = []
 
     def train(settings: Any) -> None:
@@ -167,6 +167,7 @@ def test_a_study_that_is_told_to_end_begins_no_other_run(study: Any) -> None:
     with pytest.raises(PreemptedError, match="before arm permuted with seed 0"):
         run_study(study, train)
     assert begun == ["ours-0"]
+    assert sigterms == [signal.SIGTERM]
 
 
 def test_a_part_is_told_from_the_whole(study: Any) -> None:
