@@ -24,6 +24,7 @@ from bench2robust.core.domain import Domain
 from bench2robust.core.errors import DataError
 from bench2robust.curricula import PhaseState
 from bench2robust.domains import get_domain
+from bench2robust.evaluation.files import replace_file
 from bench2robust.evaluation.manifest import claim_folder, make_manifest
 from bench2robust.evaluation.metrics import rate, scored
 from bench2robust.evaluation.store import Store, read_records
@@ -271,7 +272,7 @@ class _Run:
             tables.append(gains(records, *names[:2]))
         tables.append(kinds_table(records, names, self._campaign.fault_types))
         text = "\n".join(table.markdown() for table in tables)
-        (self._home / "table.md").write_text(text, encoding="utf-8")
+        replace_file(self._home / "table.md", [text.encode()])
         return tuple(tables)
 
     def _examiner(self) -> Campaign:
